@@ -1,0 +1,120 @@
+"""Expressions of the manifest: a subset of Python that is checked once and compiled to Python.
+
+Names are rewritten so that nothing in a manifest can reach anything but what the operator declares:
+a size or param `B` reads the variable `n_B`, a function `prod` the variable `f_prod`, and for a tensor `x`
+`shape(x)` reads `s_x`, `dtype(x)` the name of the dtype in `d_x`, and `given(x)` whether `t_x` is a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tileops.spec.functions import FUNCTIONS, TENSOR_FUNCTIONS
+
+__all__ = ["GLOBALS", "Expression", "ExpressionError"]
+
+GLOBALS: dict[str, Any] = {f"f_{name}": function for name, function in FUNCTIONS.items()}
+"""What compiled expressions find besides their variables."""
+
+_ALLOWED = (
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+    ast.Tuple, ast.List, ast.Subscript, ast.Slice, ast.Call, ast.keyword, ast.And, ast.Or, ast.Not, ast.USub,
+    ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod, ast.Pow,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
+)  # fmt: skip
+
+
+class ExpressionError(ValueError):
+    """An expression that is not in the language."""
+
+
+class Expression:
+    """A parsed expression.
+
+    Attributes:
+        text: As the manifest has it.
+        names: Sizes and params that it reads.
+        tensors: (function, tensor) pairs that it reads.
+    """
+
+    __slots__ = ("names", "python", "tensors", "text")
+
+    def __init__(self, text: Any) -> None:
+        self.text = text = str(text)
+        try:
+            tree = ast.parse(text.strip(), mode="eval")
+        except SyntaxError as error:
+            raise ExpressionError(f"{text!r} is not an expression: {error.msg}") from None
+        for node in ast.walk(tree):
+            _check(node, text)
+        rewriter = _Rewriter()
+        body = rewriter.visit(tree.body)
+        self.names: frozenset[str] = frozenset(rewriter.names)
+        self.tensors: frozenset[tuple[str, str]] = frozenset(rewriter.tensors)
+        self.python = ast.unparse(body)
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        """Its value, for variables named as in the module's docstring."""
+        return eval(self.python, GLOBALS, dict(variables))
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+
+def _check(node: ast.AST, text: str) -> None:
+    if not isinstance(node, _ALLOWED):
+        raise ExpressionError(f"{text!r}: {type(node).__name__} is not part of the expression language")
+    if isinstance(node, ast.Constant) and not isinstance(node.value, (int, float, str, bool, type(None))):
+        raise ExpressionError(f"{text!r}: the constant {node.value!r} is not allowed")
+    if not isinstance(node, ast.Call):
+        return
+    if not isinstance(node.func, ast.Name) or node.func.id not in {*FUNCTIONS, *TENSOR_FUNCTIONS}:
+        known = ", ".join(sorted({*FUNCTIONS, *TENSOR_FUNCTIONS}))
+        raise ExpressionError(f"{text!r}: unknown function {ast.unparse(node.func)!r}; there are {known}")
+    if node.func.id in TENSOR_FUNCTIONS and not _names_a_tensor(node):
+        raise ExpressionError(f"{text!r}: {node.func.id}() takes the name of one tensor")
+
+
+def _names_a_tensor(node: ast.Call) -> bool:
+    return len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ast.Name)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.tensors: set[tuple[str, str]] = set()
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        self.names.add(node.id)
+        return ast.Name(f"n_{node.id}", ast.Load())
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        assert isinstance(node.func, ast.Name)
+        function = node.func.id
+        if function in TENSOR_FUNCTIONS:
+            assert isinstance(node.args[0], ast.Name)
+            tensor = node.args[0].id
+            self.tensors.add((function, tensor))
+            source = {
+                "shape": f"s_{tensor}",
+                "numel": f"f_prod(s_{tensor})",
+                "dtype": f"d_{tensor}",
+                "given": f"(s_{tensor} is not None)",
+            }[function]
+            return ast.parse(source, mode="eval").body
+        args = [self.visit(a) for a in node.args]
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return ast.Call(ast.Name(f"f_{function}", ast.Load()), args, keywords)
+
+
+def variables(
+    names: Mapping[str, Any], shapes: Mapping[str, Any] = {}, dtypes: Mapping[str, str | None] = {}
+) -> Iterator[tuple[str, Any]]:
+    """Variables for `Expression.evaluate` from sizes and params, tensor shapes and dtype names."""
+    for name, value in names.items():
+        yield f"n_{name}", value
+    for tensor, shape in shapes.items():
+        yield f"s_{tensor}", shape
+        yield f"d_{tensor}", dtypes.get(tensor)

@@ -1,0 +1,140 @@
+"""The functions that expressions of the manifest may call.
+
+Small on purpose: each is total on what its arguments mean, and simple enough to be written again in JavaScript.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["FUNCTIONS", "SPLAT_FUNCTIONS", "TENSOR_FUNCTIONS", "ShapeError"]
+
+
+class ShapeError(ValueError):
+    """Sizes that a shape function cannot combine."""
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The broadcast shape, by PyTorch's rule."""
+    rank = max(map(len, shapes))
+    out = []
+    for d in range(rank):
+        sizes = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
+        large = [x for x in sizes if x != 1]
+        if any(x != large[0] for x in large):
+            raise ShapeError(f"shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast")
+        out.append(large[0] if large else 1)
+    return tuple(out)
+
+
+def axes(shape: Sequence[int], dim: int | Sequence[int] | None) -> tuple[int, ...]:
+    """The axes that `dim` names, sorted and not negative; all of them for `None` and for an empty list."""
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return tuple(range(len(shape)))
+    rank = max(len(shape), 1)
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    for d in dims:
+        if not -rank <= d < rank:
+            raise ShapeError(f"dim {d} is out of range for {len(shape)} dimensions")
+    found = tuple(sorted(d % rank for d in dims))
+    if len(set(found)) != len(found):
+        raise ShapeError(f"dim {dim} names an axis twice")
+    return found
+
+
+def reduced(shape: Sequence[int], dim: Any, keepdim: bool = False) -> tuple[int, ...]:
+    """The shape after a reduction over `dim`."""
+    gone = axes(shape, dim)
+    return tuple(1 if i in gone else s for i, s in enumerate(shape) if keepdim or i not in gone)
+
+
+def ntuple(value: int | Sequence[int], n: int) -> tuple[int, ...]:
+    """`value` once for each of `n` dimensions."""
+    if isinstance(value, int):
+        return (value,) * n
+    if len(value) not in (1, n):
+        raise ShapeError(f"{tuple(value)} must have 1 or {n} elements")
+    return tuple(value) * n if len(value) == 1 else tuple(value)
+
+
+def conv(size: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: Any) -> tuple[int, ...]:
+    """Spatial sizes after a convolution; `padding` may be `"same"` or `"valid"`."""
+    n = len(size)
+    k, st, d = ntuple(kernel, n), ntuple(stride, n), ntuple(dilation, n)
+    if padding == "same":
+        return tuple(size)
+    p = ntuple(0 if padding == "valid" else padding, n)
+    return tuple((size[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1) // st[i] + 1 for i in range(n))
+
+
+def pooled(
+    size: Sequence[int], kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> tuple[int, ...]:
+    """Spatial sizes after pooling, by PyTorch's rule: no window starts in the right padding."""
+    n = len(size)
+    k = ntuple(kernel, n)
+    st = k if stride is None or stride == () else ntuple(stride, n)
+    p, d = ntuple(padding, n), ntuple(dilation, n)
+    out = []
+    for i in range(n):
+        span = size[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1
+        count = (-(-span // st[i]) if ceil_mode else span // st[i]) + 1
+        out.append(count - 1 if ceil_mode and (count - 1) * st[i] >= size[i] + p[i] else count)
+    return tuple(out)
+
+
+def adaptive(size: Sequence[int], output_size: Any) -> tuple[int, ...]:
+    """Spatial sizes after adaptive pooling; `None` keeps a size."""
+    wanted = (None,) * len(size) if output_size is None else ntuple(output_size, len(size))
+    return tuple(s if o is None else o for s, o in zip(size, wanted, strict=True))
+
+
+def ceildiv(a: int, b: int) -> int:
+    """Smallest integer that is not below `a / b`."""
+    return -(-a // b)
+
+
+def pow2ceil(n: int) -> int:
+    """Smallest power of two that is not below `n`; 1 for 0."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def prod(sizes: Sequence[int]) -> int:
+    """Product; 1 for nothing."""
+    out = 1
+    for size in sizes:  # not math.prod, which does not take symbolic sizes
+        out = out * size
+    return out
+
+
+def finite(value: float) -> bool:
+    """Neither infinite nor NaN."""
+    return math.isfinite(value)
+
+
+def visible(rows: int, columns: int, causal: bool, left: int, right: int) -> int:
+    """(query, key) pairs that attention sees: query i stands at key i + columns - rows."""
+    total = 0
+    for i in range(rows):
+        at = i + columns - rows
+        first = max(at - left, 0) if left >= 0 else 0
+        last = min(at if causal else at + right if right >= 0 else columns - 1, columns - 1)
+        total += max(last - first + 1, 0)
+    return total
+
+
+SPLAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (broadcast, reduced, conv, pooled, adaptive, axes, ntuple)
+}
+"""Functions that return a tuple of sizes."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **SPLAT_FUNCTIONS,
+    **{f.__name__: f for f in (ceildiv, pow2ceil, prod, finite, visible)},
+    **{"isqrt": math.isqrt, "len": len, "max": max, "min": min, "abs": abs},
+}
+
+TENSOR_FUNCTIONS = ("shape", "numel", "dtype", "given")
+"""The only functions whose argument is the name of a tensor."""

@@ -1,0 +1,75 @@
+"""Types of params: what a value may be, how it is stored, and how PyTorch's schema language spells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["PARAM_TYPES", "ParamType"]
+
+
+class ParamType:
+    """A union such as `int | tuple[int, ...] | None`."""
+
+    _SCHEMA = {"bool": "bool", "int": "SymInt", "float": "float", "str": "str", "dtype": "ScalarType", "tuple[int, ...]": "SymInt[]"}
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.members = [member.strip() for member in text.split("|")]
+        for member in self.members:
+            if member != "None" and member not in self._SCHEMA:
+                known = ", ".join([*self._SCHEMA, "None"])
+                raise ValueError(f"{member!r} is not a type of a param; there are {known}, joined with |")
+
+    @property
+    def optional(self) -> bool:
+        """Whether `None` is a value."""
+        return "None" in self.members
+
+    @property
+    def schema(self) -> str:
+        """The type in a `torch.library` schema. A union of `int` and `tuple` is a list there."""
+        members = [m for m in self.members if m != "None"]
+        name = self._SCHEMA["tuple[int, ...]" if "tuple[int, ...]" in members else members[0]]
+        return name + "?" * self.optional
+
+    def normalize(self, value: Any, is_dtype: Callable[[Any], bool]) -> Any:
+        """`value` as it is stored: lists are tuples, integers are floats where a float is asked for.
+
+        Raises:
+            TypeError: `value` is of none of the types.
+        """
+        if value is None and self.optional:
+            return None
+        for member in self.members:
+            fits, stored = _fit(member, value, is_dtype)
+            if fits:
+                return stored
+        raise TypeError(self.text)
+
+
+def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool, Any]:
+    if member == "bool":
+        return isinstance(value, bool), value
+    if member == "int":
+        return _is_int(value), value
+    if member == "float":
+        fits = isinstance(value, float) or _is_int(value)
+        return fits, float(value) if fits else value
+    if member == "str":
+        return isinstance(value, str), value
+    if member == "dtype":
+        return is_dtype(value), value
+    if member == "tuple[int, ...]":
+        fits = isinstance(value, (tuple, list)) and all(map(_is_int, value))
+        return fits, tuple(value) if fits else value
+    return False, value
+
+
+def _is_int(value: Any) -> bool:
+    """An integer, also a symbolic one that `torch.compile` passes; never a bool."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or type(value).__name__ == "SymInt"
+
+
+PARAM_TYPES = ParamType._SCHEMA
+"""Member types and their names in a schema."""
