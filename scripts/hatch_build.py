@@ -1,4 +1,4 @@
-"""Build hook: puts `manifest/` into the wheel as `tileops/manifest/`, and leaves an editable install alone."""
+"""Build hook: puts `manifest/` into the wheel as `tileops/manifest/`, but not into an editable install."""
 
 from __future__ import annotations
 

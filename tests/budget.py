@@ -1,10 +1,12 @@
 """The suite's time budget, measured and enforced at the end of every complete run.
 
-`make test` takes at most 25 minutes on two cores for 200 operators with nothing compiled beforehand. That is 3000 core-seconds:
-a fixed part for what does not grow with the operators, and the rest divided by 200. Cost is processor time of the test
-process and of the compilers that it starts, so that a busy machine does not change the verdict.
+`make test` takes at most 25 minutes on two cores for 200 operators with nothing compiled beforehand. That is
+3000 core-seconds: a fixed part for what does not grow with the operators, and the rest divided by 200. Cost is
+processor time of the test process and of the compilers that it starts, so that a busy machine does not change
+the verdict.
 
-A test counts towards an operator when its id names one ("[RMSNormFwdOp-...]", "...::tileops.ops.normalization.RMSNormFwdOp").
+A test counts towards an operator when its id names one: "test_values[RMSNormFwdOp-0]",
+"normalization.py::tileops.ops.normalization.RMSNormFwdOp".
 """
 
 from __future__ import annotations
@@ -49,11 +51,10 @@ def verdict(cost: Counter[str], operators: list[str]) -> tuple[list[str], bool]:
     """Lines of the summary, and whether the run is within the budget."""
     named = sum(seconds for name, seconds in cost.items() if name != FIXED)
     each = named / len(operators) if operators else 0.0
-    worst = [(name, seconds) for name, seconds in cost.most_common() if name != FIXED][:3]
+    worst = [f"{name} {seconds:.1f}" for name, seconds in cost.most_common() if name != FIXED][:3]
     lines = [
-        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator ({len(operators)} operators; "
-        + ", ".join(f"{name} {seconds:.1f}" for name, seconds in worst)
-        + ")",
+        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator, "
+        f"mean of {len(operators)}; most: {', '.join(worst)}",
         f"{cost[FIXED]:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for {FIXED.strip('()')}",
     ]
     return lines, each <= CORE_SECONDS_PER_OPERATOR and cost[FIXED] <= FIXED_CORE_SECONDS

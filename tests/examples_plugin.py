@@ -1,7 +1,8 @@
-"""Examples are tests: docstrings of the library and code blocks of the pages run, are counted, and zero is a failure.
+"""Examples are tests: those of docstrings and of pages run and are counted, and a count of zero is a failure.
 
-Docstrings: pytest's own doctest collector, for `tileops/` alone. Pages: the collector in `tests/site/markdown_examples.py`, which asks
-the site's Markdown extensions what a page shows. An example that says "cuda" carries the mark `gpu`.
+Docstrings: pytest's own doctest collector, for `tileops/` alone. Pages: the collector in
+`tests/site/markdown_examples.py`, which asks the site's Markdown extensions what a page shows. An example that
+says "cuda" carries the mark `gpu`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def example_kind(item: pytest.Item) -> str | None:
-    """"docstring", "Markdown", or None for a test that is no example."""
+    """Which of `KINDS` an example is; None for a test that is none."""
     if isinstance(item, pytest.Function):
         return None
     if item.path.suffix == ".md":
@@ -61,7 +62,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.user_properties.append(("example", kind))
         if "cuda" in example_source(item):
             item.add_marker(pytest.mark.gpu)
-        if kind == "Markdown":  # the blocks of a page share one namespace, so they run in order, in one worker
+        if (
+            kind == "Markdown"
+        ):  # the blocks of a page share one namespace, so they run in order, in one worker
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 

@@ -26,7 +26,9 @@ EXCUSED = {"gpu", "gpu2"}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tileops")
-    group.addoption("--all-rows", action="store_true", help="every dtype row, not the ones picked for a commit")
+    group.addoption(
+        "--all-rows", action="store_true", help="every dtype row, not the ones picked for a commit"
+    )
     group.addoption("--slow", action="store_true", help="also tests marked slow")
     group.addoption(
         "--nvcc",
@@ -83,15 +85,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class SkipWatch:
-    """Collects, in the process that reports, the tests skipped for want of something that can be installed."""
+    """Collects the tests skipped for want of something that can be installed."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.skipped: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.skipped and not hasattr(report, "wasxfail") and ("excused", "gpu") not in map(
-            tuple, report.user_properties
+        if (
+            report.skipped
+            and not hasattr(report, "wasxfail")
+            and ("excused", "gpu") not in map(tuple, report.user_properties)
         ):
             self.skipped.append(report.nodeid)
 
