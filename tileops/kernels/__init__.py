@@ -1,0 +1,1 @@
+"""The TileLang programs, one module a family; the manifest names them."""
