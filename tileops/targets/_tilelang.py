@@ -6,6 +6,7 @@ importing this module fails with a sentence rather than with a wrong result.
 
 import importlib.metadata
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,9 +16,21 @@ from typing import Any
 from .errors import TargetError, UnsupportedOnCpu
 
 __all__ = [
-    "Op", "PointerType", "PrimType", "VERSION", "cache_folder", "compile_sm90", "contiguous", "generate_c",
-    "lower_sm90", "pre_order_visit", "template_dir", "text", "tirx",
-]  # fmt: skip
+    "VERSION",
+    "Op",
+    "PointerType",
+    "PrimType",
+    "cache_folder",
+    "compile_sm90",
+    "contiguous",
+    "generate_c",
+    "lower_sm90",
+    "nvcc_command",
+    "pre_order_visit",
+    "template_dir",
+    "text",
+    "tirx",
+]
 
 VERSION = "0.1.15"
 
@@ -26,7 +39,9 @@ def _require_version() -> None:
     try:
         found = importlib.metadata.version("tilelang")
     except importlib.metadata.PackageNotFoundError:
-        raise TargetError(f"TileLang {VERSION} is needed to compile a program, and TileLang is not installed") from None
+        raise TargetError(
+            f"TileLang {VERSION} is needed to compile a program, and TileLang is not installed"
+        ) from None
     if found.partition("+")[0] != VERSION:
         raise TargetError(f"TileLang {VERSION} is needed to compile a program, and {found} is installed")
 
@@ -43,6 +58,11 @@ from tvm.ir import Op, PointerType, PrimType  # noqa: E402
 from tvm.tirx.stmt_functor import pre_order_visit  # noqa: E402
 
 _SM90 = {"kind": "cuda", "arch": "sm_90a"}
+_NO_CPU_FORM = (
+    r'Unresolved call .*?name="([^"]+)"',
+    r"Cannot convert type (\S+) to C",
+    r"no (\S+) implementation is registered",
+)
 _scope_lock = threading.Lock()
 _scope_depth = 0
 
@@ -92,7 +112,11 @@ def compile_sm90(program: Any, pass_configs: dict[str, Any], root: Path) -> tupl
     """The compiled host function, and the kernel that keeps it alive."""
     with cache_folder(root):
         kernel = tilelang.compile(
-            program, target=_SM90, execution_backend="tvm_ffi", verbose=False, pass_configs=pass_configs or None
+            program,
+            target=_SM90,
+            execution_backend="tvm_ffi",
+            verbose=False,
+            pass_configs=pass_configs or None,
         )
         executable = kernel.adapter.get_exportable_executable()
         module = executable.jit() if isinstance(executable, tvm.runtime.Executable) else executable
@@ -110,6 +134,19 @@ def lower_sm90(program: Any, pass_configs: dict[str, Any]) -> tuple[str, int]:
     return artifact.kernel_source, max(int(k.attrs.get("dyn_shared_memory_buf", 0)) for k in kernels)
 
 
+def nvcc_command() -> list[str] | None:
+    """nvcc as TileLang finds and calls it for sm_90a, or None where there is none."""
+    home = tilelang.env.CUDA_HOME
+    nvcc = str(Path(home) / "bin" / "nvcc") if home else shutil.which("nvcc")
+    if nvcc is None or not Path(nvcc).exists():
+        return None
+    root = Path(tilelang.__file__).parent
+    return [
+        *(nvcc, "--cubin", "-O3", "-std=c++20", "-w", "-gencode", "arch=compute_90a,code=sm_90a"),
+        *(f"-I{root / 'src'}", f"-I{root / '3rdparty' / 'cutlass' / 'include'}"),
+    ]
+
+
 def generate_c(func: Any) -> tuple[str, list[dict[str, Any]]]:
     """C++ source of a rewritten program and, for every kernel in it, its symbol and its parameters."""
     context = create_backend_context("c", None, "auto")
@@ -125,12 +162,11 @@ def generate_c(func: Any) -> tuple[str, list[dict[str, Any]]]:
         raise
     functions = sorted(device.functions.items(), key=lambda kv: (len(kv[0].name_hint), kv[0].name_hint))
     return source, [
-        {"symbol": str(f.attrs["global_symbol"]), "params": [(p.name, str(p.dtype)) for p in f.params]} for _, f in functions
+        {"symbol": str(f.attrs["global_symbol"]), "params": [(p.name, str(p.dtype)) for p in f.params]}
+        for _, f in functions
     ]
 
 
 def _no_cpu_form(message: str) -> str | None:
-    missing = re.search(
-        r'Unresolved call .*?name="([^"]+)"|Cannot convert type (\S+) to C|no (\S+) implementation is registered', message
-    )
+    missing = re.search("|".join(_NO_CPU_FORM), message)
     return f"{next(g for g in missing.groups() if g)} has no CPU form" if missing else None

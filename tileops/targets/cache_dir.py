@@ -56,7 +56,9 @@ def entries(root: StrPath | None = None) -> list[Entry]:
     for target, folder in _entry_folders(cache_dir(root)):
         try:
             stats = [file.stat() for file in folder.iterdir()]
-            found.append(Entry(target, folder.name, sum(s.st_size for s in stats), max(s.st_mtime for s in stats)))
+            found.append(
+                Entry(target, folder.name, sum(s.st_size for s in stats), max(s.st_mtime for s in stats))
+            )
         except OSError:  # removed by another process while we look
             continue
     return sorted(found, key=lambda entry: entry.mtime, reverse=True)

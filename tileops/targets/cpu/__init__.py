@@ -34,13 +34,17 @@ def compile(
 
     ``pass_configs`` steer code generation for the GPU and mean nothing here. ``debug`` adds bounds checks on
     every on-chip array (the process stops and says where) and a poison value (-1.7e38 as float32) in memory
-    that was never written; it is about ten times slower. ``cache`` is a cache folder other than the usual one.
+    that was never written; it is about ten times slower. ``cache`` is a cache folder of one's own.
     """
     from . import build, launch
 
     root = cache_dir(cache)
     name = build.key(program, debug)
-    return _compiled.get(f"{root}/{name}", lambda: launch.launcher(program, build.build(program, name, root, debug)))
+
+    def make() -> Callable[..., None]:
+        return launch.launcher(program, build.build(program, name, root, debug))
+
+    return _compiled.get(f"{root}/{name}", make)
 
 
 def lower(program: Any) -> str:

@@ -17,7 +17,8 @@ def command() -> list[str] | None:
 
 def missing() -> str:
     """The sentence for a machine without a C++ compiler."""
+    need = "CPU programs need g++ or clang++ with C++17"
     chosen = os.environ.get("CXX")
     if chosen:
-        return f"the C++ compiler named by CXX ({chosen}) is not found; CPU programs need g++ or clang++ with C++17"
-    return "no C++ compiler is found; CPU programs need g++ or clang++ with C++17 in PATH, or named by CXX"
+        return f"the C++ compiler named by CXX ({chosen}) is not found; {need}"
+    return f"no C++ compiler is found; {need}, in PATH or named by CXX"

@@ -88,14 +88,15 @@ def _load(entry: Path) -> Library:
 
 
 def _make(program: Any, entry: Path, debug: bool) -> None:
-    """Compile into a folder of our own, then give it its name in one step: readers see all of it or nothing."""
+    """Compile into a folder of our own, then name it in one step: readers see all of it or nothing."""
     source, kernels = generate(program)
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".new-", dir=entry.parent))
     except OSError as error:
         raise TargetError(
-            f"cannot write to the cache folder {entry.parent} ({error.strerror}); set TILELANG_CACHE_DIR to another one"
+            f"cannot write to the cache folder {entry.parent} ({error.strerror}); "
+            "set TILELANG_CACHE_DIR to another one"
         ) from error
     try:
         (work / "kernel.cpp").write_text(source)
@@ -122,7 +123,10 @@ def _run_compiler(work: Path, debug: bool) -> None:
     fixed = ["-std=c++17", "-fPIC", "-shared", "-DHALF_HALF_HPP", "-include", str(_HERE / "prelude.h")]
     includes = f"-I{_tilelang.template_dir()}"
     done = subprocess.run(
-        [*command, *flags, *fixed, includes, "kernel.cpp", "-o", "kernel.so"], cwd=work, capture_output=True, text=True
+        [*command, *flags, *fixed, includes, "kernel.cpp", "-o", "kernel.so"],
+        cwd=work,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise TargetError(f"{shlex.join(command)} failed on generated code:\n{done.stderr}")

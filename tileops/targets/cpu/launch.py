@@ -24,8 +24,8 @@ _SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
 }
 _BINARY = {
-    "Add": "({} + {})", "Sub": "({} - {})", "Mul": "({} * {})", "FloorDiv": "({} // {})", "FloorMod": "({} % {})",
-    "Div": "({} // {})", "Mod": "({} % {})", "Min": "min({}, {})", "Max": "max({}, {})",
+    "Add": "({} + {})", "Sub": "({} - {})", "Mul": "({} * {})", "Min": "min({}, {})", "Max": "max({}, {})",
+    "FloorDiv": "({} // {})", "FloorMod": "({} % {})", "Div": "({} // {})", "Mod": "({} % {})",
 }  # fmt: skip
 
 
@@ -57,8 +57,11 @@ class _Signature:
     """Writes the launcher of one program, line by line."""
 
     def __init__(self, program: Any):
-        self.buffers = [program.buffer_map.get(p) for p in program.params]
-        self.names = [b.data.name if b is not None else p.name for p, b in zip(program.params, self.buffers, strict=True)]
+        self.params = list(program.params)
+        self.buffers = [program.buffer_map.get(p) for p in self.params]
+        self.names = [
+            b.data.name if b is not None else p.name for p, b in zip(self.params, self.buffers, strict=True)
+        ]
         usable = len(set(self.names)) == len(self.names) and all(
             n.isidentifier() and not keyword.iskeyword(n) and not n.startswith("_") for n in self.names
         )
@@ -93,7 +96,9 @@ class _Signature:
             left = [item for item in self.open if not self._settle(item)]
             if len(left) == len(self.open):
                 i, _, d, _, want = left[0]
-                raise UnsupportedOnCpu(f"argument {self.names[i]}: cannot tell its size {want} in dimension {d} from a call")
+                raise UnsupportedOnCpu(
+                    f"argument {self.names[i]}: cannot tell its size {want} in dimension {d} from a call"
+                )
             self.open = left
 
     def _settle(self, item: tuple[int, str, int, str, Any]) -> bool:
@@ -121,15 +126,22 @@ class _Signature:
             at0, at1 = (_python(want, {**self.known, name: value}) for value in ("0", "1"))
         except _Unknown:
             return False  # a second unknown: perhaps another argument tells it
-        self.lines.append(f"_{name} = ({real} - {at0}) // ({at1} - {at0})")
-        self.known[name] = f"_{name}"
+        # Where the factor is 0 (a product with an empty size) any value will do.
+        self.lines.append(f"_solved_{name} = ({real} - {at0}) // (({at1} - {at0}) or 1)")
+        self.known[name] = f"_solved_{name}"
         return False  # stays open: next time it is a check, which also catches what does not divide
 
     def text(self, calls: list[str]) -> str:
         arguments = ", ".join(self.args)
         shapes = "".join(f"        {line}\n" for line in self.lines) or "        pass\n"
-        body = "".join(f"    {line}\n" for line in [*self.checks, *calls])
-        return f"def launch({arguments}):\n    try:\n{shapes}    except _MISFIT:\n        _shape({arguments})\n        raise\n{body}"
+        checks = "".join(f"    {line}\n" for line in self.checks)
+        launches = "".join(f"        {line}\n" for line in calls)
+        return (
+            f"def launch({arguments}):\n"
+            f"    try:\n{shapes}    except _MISFIT:\n        _shape({arguments})\n        raise\n"
+            f"{checks}"
+            f"    try:\n{launches}    except _NO_NUMBER:\n        _scalar({arguments})\n        raise\n"
+        )
 
 
 def launcher(program: Any, library: Library) -> Callable[..., None]:
@@ -137,7 +149,9 @@ def launcher(program: Any, library: Library) -> Callable[..., None]:
     signature = _Signature(program)
     signature.unpack()
     signature.solve()
-    pointers = {name: f"{arg}.data_ptr()" for (name, arg) in zip(signature.names, signature.args, strict=True)}
+    pointers = {
+        name: f"{arg}.data_ptr()" for (name, arg) in zip(signature.names, signature.args, strict=True)
+    }
     namespace = _reports(signature)
     calls = []
     for n, kernel in enumerate(library.kernels):
@@ -151,13 +165,11 @@ def launcher(program: Any, library: Library) -> Callable[..., None]:
         namespace["_take_failed"] = library.lib.tl_take_failed
         calls.append("if _take_failed(): raise AssertionError('T.device_assert failed')")
     exec(compile(signature.text(calls), "<tileops CPU launcher>", "exec"), namespace)
-    launch = namespace["launch"]
-    launch.__doc__ = "A compiled program: every argument by position, outputs too."
-    return launch
+    return namespace["launch"]
 
 
 def _reports(signature: _Signature) -> dict[str, Any]:
-    """What the launcher calls when an argument does not fit: each raises ``ValueError`` naming the argument."""
+    """What the launcher calls when an argument does not fit: each raises ``ValueError`` and names it."""
     names = signature.names
 
     def wrong(i: int, value: Any) -> NoReturn:
@@ -170,7 +182,16 @@ def _reports(signature: _Signature) -> dict[str, Any]:
             if not isinstance(args[i], torch.Tensor):
                 wrong(i, args[i])
             if args[i].dim() != len(buffer.shape):
-                raise ValueError(f"argument {names[i]}: expected {len(buffer.shape)} dimensions, got {args[i].dim()}")
+                raise ValueError(
+                    f"argument {names[i]}: expected {len(buffer.shape)} dimensions, got {args[i].dim()}"
+                )
+
+    def scalar(*args: Any) -> None:
+        for name, value, param, buffer in zip(names, args, signature.params, signature.buffers, strict=True):
+            if buffer is None and not isinstance(value, int if "int" in str(param.dtype) else (int, float)):
+                raise ValueError(
+                    f"argument {name}: expected a number ({param.dtype}), got {type(value).__name__}"
+                )
 
     def differs(i: int, what: str, d: int, got: int, want: int) -> NoReturn:
         raise ValueError(f"argument {names[i]}: {what} {got} in dimension {d}, expected {want}")
@@ -182,7 +203,13 @@ def _reports(signature: _Signature) -> dict[str, Any]:
         raise ValueError(f"size {name} = {value} needs T.dynamic({name!r}, 'int64')")
 
     dtypes = {f"_dtype{i}": _torch_dtype(buffer.dtype) for i, _, buffer in signature.tensors()}
-    misfit = (AttributeError, TypeError, ValueError)
     return dtypes | {
-        "_MISFIT": misfit, "_wrong": wrong, "_shape": shape, "_differs": differs, "_scattered": scattered, "_large": large,
-    }  # fmt: skip
+        "_MISFIT": (AttributeError, TypeError, ValueError),
+        "_NO_NUMBER": ctypes.ArgumentError,
+        "_shape": shape,
+        "_scalar": scalar,
+        "_wrong": wrong,
+        "_differs": differs,
+        "_scattered": scattered,
+        "_large": large,
+    }

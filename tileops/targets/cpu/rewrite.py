@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from .._tilelang import Op, PointerType, PrimType, tirx
 from ..errors import UnsupportedOnCpu
-from .narrow import NARROW, cast, decode, encode, round_to, storage, wide
+from .narrow import NARROW, decode, encode, round_to, storage, wide
 from .scalar_ops import SCALAR_OPS, combine
 from .threads import NOOPS, only_prints, refuse_thread_code
 from .tile_ops import EXPANDERS
@@ -43,7 +43,7 @@ class Rewriter(tirx.PyStmtExprMutator):
 
     # -- buffers and variables
     def var(self, v: tirx.Var) -> tirx.Var:
-        """The variable that replaces ``v``: a narrow scalar becomes wide, a pointer points to the storage type."""
+        """The variable that replaces ``v``: a narrow scalar is wide, a pointer points to the storage type."""
         if v not in self.vars:
             new, ann = v, v.type_annotation
             if isinstance(ann, PointerType) and isinstance(ann.element_type, PrimType):
@@ -102,7 +102,9 @@ class Rewriter(tirx.PyStmtExprMutator):
         body = self.visit_stmt(op.body)
         alloc, self.staging = alloc + self.staging, outer
         match = [
-            tirx.MatchBufferRegion(self.map(m.buffer), tirx.BufferRegion(self.map(m.source.buffer), m.source.region))
+            tirx.MatchBufferRegion(
+                self.map(m.buffer), tirx.BufferRegion(self.map(m.source.buffer), m.source.region)
+            )
             for m in op.match_buffers
         ]
         keep = {k: v for k, v in op.annotations.items() if k in _KEEP_BLOCK_ATTRS}
@@ -115,7 +117,8 @@ class Rewriter(tirx.PyStmtExprMutator):
 
     # -- control flow
     def visit_for_(self, op: tirx.For) -> tirx.Stmt:
-        args, body = (op.loop_var, self.visit_expr(op.min), self.visit_expr(op.extent)), self.visit_stmt(op.body)
+        args = (op.loop_var, self.visit_expr(op.min), self.visit_expr(op.extent))
+        body = self.visit_stmt(op.body)
         if op.kind == tirx.ForKind.THREAD_BINDING:
             return tirx.For(*args, op.kind, body, op.thread_binding, op.annotations)
         return tirx.For(*args, tirx.ForKind.SERIAL, body, step=op.step)
@@ -169,7 +172,9 @@ class Rewriter(tirx.PyStmtExprMutator):
         if name.startswith("tl.atomic_") and str(op.args[0].args[0].buffer.dtype) in NARROW:
             self.refuse(f"{name} on {op.args[0].args[0].buffer.dtype}")
         place = name in ("tl.region", "tl.access_ptr", "tirx.address_of")
-        args = [self.raw(a) if place and isinstance(a, tirx.BufferLoad) else self._argument(a) for a in op.args]
+        args = [
+            self.raw(a) if place and isinstance(a, tirx.BufferLoad) else self._argument(a) for a in op.args
+        ]
         call = tirx.Call(wide(op.dtype), op.op, args)
         return call if name in ("tirx.if_then_else", "tl.infinity") else round_to(call, op.dtype)
 

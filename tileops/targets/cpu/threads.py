@@ -1,4 +1,4 @@
-"""What a program says about threads: order, which a sequential block does not need, and identity, which it lacks."""
+"""Threads: their order, which a sequential block does not need, and their identity, which it lacks."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ NOOPS = frozenset({
     "tirx.ptx_arrive_barrier_expect_tx", "tl.ptx_fence_barrier_init",
 })  # fmt: skip
 _THREAD_OPS = (
-    "shfl", "warp_reduce", "_sync", "syncthreads", "lane_idx", "warp_idx", "warp_group_idx", "cluster", "rng_", "sync_grid",
+    "shfl", "warp_reduce", "_sync", "syncthreads", "lane_idx", "warp_idx", "warp_group_idx", "cluster",
+    "rng_", "sync_grid",
 )  # fmt: skip
 
 
@@ -48,7 +49,11 @@ def refuse_thread_code(func: Any) -> None:
             return False
         if isinstance(node, tirx.Var) and any(node.same_as(v) for v in thread_vars):
             found.append("the program reads the thread index (T.get_thread_binding, T.ws or SIMT code)")
-        if isinstance(node, tirx.For) and node.thread_binding is not None and "threadIdx" in str(node.thread_binding.thread_tag):
+        if (
+            isinstance(node, tirx.For)
+            and node.thread_binding is not None
+            and "threadIdx" in str(node.thread_binding.thread_tag)
+        ):
             found.append("the program binds a loop to threadIdx")
         if isinstance(node, tirx.IfThenElse) and only_prints(node):
             return False

@@ -106,8 +106,8 @@ def _reduce(rw: "Rewriter", call: Any) -> Any:
     keepdim = len(dst.extents) == len(src.extents)
 
     def body(v: list[Any]) -> Any:
-        at, r = (v[:dim] + [0] + v[dim:] if keepdim else v or [0]), tirx.Var("r", "int32")
-        step = dst.store(combine(kind, dst.load(at), src.load(v[:dim] + [r] + v[dim:])), at)
+        at, r = ([*v[:dim], 0, *v[dim:]] if keepdim else v or [0]), tirx.Var("r", "int32")
+        step = dst.store(combine(kind, dst.load(at), src.load([*v[:dim], r, *v[dim:]])), at)
         loop = tirx.For(r, 0, src.extents[dim], tirx.ForKind.SERIAL, step)
         init = _when(rw.visit_expr(call.args[4]), dst.store(identity(kind, wide(dst.dtype)), at))
         return tirx.SeqStmt([*init, loop]) if init else loop

@@ -1,0 +1,159 @@
+"""The cache folder, shared by targets, threads and processes; each test has its own."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import tilelang
+import torch
+
+from tests.targets.programs.elementwise import silu_1d
+from tileops import targets
+from tileops.targets import TargetError, cache_dir, clear, cpu, entries
+from tileops.targets._once import BuildOnce
+
+ROOT = Path(__file__).resolve().parents[2]
+# What another process does with the folder named by its argument.
+CHILD = """
+import sys, torch
+from tests.targets.programs.elementwise import silu_1d
+from tileops.targets import cpu
+x, y = torch.ones(1000, dtype=torch.bfloat16), torch.empty(1000, dtype=torch.bfloat16)
+cpu.compile(silu_1d(1000), cache=sys.argv[1])(x, y)
+assert abs(y[999].item() - 0.73) < 0.01
+"""
+
+
+def child(cache: Path, **env: str) -> subprocess.Popen:
+    command = [sys.executable, "-c", CHILD, str(cache)]
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TILELANG_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert cache_dir() == tmp_path / "tileops"
+    monkeypatch.setenv("TILELANG_CACHE_DIR", str(tmp_path / "mine"))
+    assert cache_dir() == tmp_path / "mine" / "tileops"
+    assert cache_dir(tmp_path / "argument") == tmp_path / "argument"
+
+
+def test_entries_are_listed_and_cleared(tmp_path: Path) -> None:
+    assert entries(tmp_path) == []
+    cpu.compile(silu_1d(1000), cache=tmp_path)
+    (entry,) = entries(tmp_path)
+    assert (entry.target, len(entry.name)) == ("cpu", 64)
+    assert entry.size > 1000
+    assert clear(tmp_path) == 1
+    assert entries(tmp_path) == []
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    cpu.compile(silu_1d(1000), cache=tmp_path)
+    without_compiler = child(tmp_path, CXX="no-such-compiler")
+    assert without_compiler.wait() == 0, without_compiler.communicate()[1]
+
+
+def test_processes_that_build_at_once_agree(tmp_path: Path) -> None:
+    children = [child(tmp_path) for _ in range(3)]
+    for process in children:
+        out, err = process.communicate()
+        assert (process.returncode, out, err) == (0, "", "")
+    assert len(entries(tmp_path)) == 1
+    assert [p for p in (tmp_path / "cpu").iterdir() if p.name.startswith(".new-")] == []
+
+
+@pytest.mark.parametrize("damage", ["truncated library", "no library", "bad json"])
+def test_a_damaged_entry_is_built_again(tmp_path: Path, damage: str) -> None:
+    from tileops.targets.cpu import build
+
+    program = silu_1d(1000)
+    folder = tmp_path / "cpu" / build.key(program, False)
+    build.build(program, folder.name, tmp_path, False)
+    if damage == "truncated library":
+        os.truncate(folder / "kernel.so", 100)
+    elif damage == "no library":
+        (folder / "kernel.so").unlink()
+    else:
+        (folder / "meta.json").write_text("{")
+    process = child(tmp_path)
+    assert process.wait() == 0, process.communicate()[1]
+    assert (folder / "kernel.so").stat().st_size > 1000
+
+
+def test_the_debug_build_is_another_entry(tmp_path: Path) -> None:
+    cpu.compile(silu_1d(1000), cache=tmp_path)
+    cpu.compile(silu_1d(1000), cache=tmp_path, debug=True)
+    assert len(entries(tmp_path)) == 2
+
+
+def test_without_a_compiler_the_error_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "CXX (no-such-compiler) is not found" in (cpu.unavailable() or "")
+    with pytest.raises(TargetError, match=r"CXX \(no-such-compiler\) is not found; .*g\+\+ or clang\+\+"):
+        cpu.compile(silu_1d(1000), cache=tmp_path)
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "no C++ compiler is found" in (cpu.unavailable() or "")
+
+
+def test_compiler_with_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "env LC_ALL=C g++")
+    assert cpu.unavailable() is None
+    cpu.compile(silu_1d(1000), cache=tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TargetError, match=r"cannot write to the cache folder .*file.*set TILELANG_CACHE_DIR"):
+        cpu.compile(silu_1d(1000), cache=tmp_path / "file")
+
+
+def test_tracing_writes_to_the_same_folder_and_leaves_the_settings_alone(tmp_path: Path) -> None:
+    before = tilelang.env.TILELANG_CACHE_DIR
+    with targets.tracing(tmp_path):
+        silu_1d(1001)
+        assert str(tmp_path / "hopper") == tilelang.env.TILELANG_CACHE_DIR
+    assert list((tmp_path / "hopper" / "py-cache").iterdir())
+    assert before == tilelang.env.TILELANG_CACHE_DIR
+
+
+def test_a_build_that_fails_leaves_nothing_behind() -> None:
+    once, calls = BuildOnce[int](), []
+
+    def fail() -> int:
+        calls.append(1)
+        raise RuntimeError("no")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            once.get("key", fail)
+    assert once.get("key", lambda: 3) == 3
+    assert len(calls) == 2
+
+
+def test_threads_build_different_keys_at_the_same_time() -> None:
+    import threading
+
+    once, meet = BuildOnce[int](), threading.Barrier(2, timeout=10)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda key: once.get(key, meet.wait), "ab")) in ([0, 1], [1, 0])
+
+
+def test_torch_sees_no_change_of_threads(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    cpu.compile(silu_1d(1000), cache=tmp_path)
+    assert torch.get_num_threads() == before

@@ -1,0 +1,138 @@
+"""The corpus on the CPU: every program runs and agrees with PyTorch."""
+
+import pytest
+import tilelang.language as T
+import torch
+
+from tests.targets.programs import CASES, REFUSED, decode
+from tests.targets.programs.case import BF16, F32, arguments, as_list, compare, poisoned, randn
+from tileops.targets import UnsupportedOnCpu, cpu
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_program(name: str) -> None:
+    case, program = CASES[name], CASES[name].build()
+    torch.manual_seed(0)
+    inputs = case.inputs()
+    expected = as_list(case.expect(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]))
+    args = arguments(program, case, inputs, expected if case.outputs else [])
+    cpu.compile(program)(*args)
+    got = [args[i] for i in case.inplace or case.outputs]
+    want = [expected[i] for i in case.inplace] if case.inplace else expected
+    for g, w in zip(got, want, strict=True):
+        compare(g, w, case.tol)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    build, reason = REFUSED[name]
+    with pytest.raises(UnsupportedOnCpu, match=reason):
+        cpu.lower(build())
+
+
+def test_decode_end_to_end() -> None:
+    inputs = decode.paged_inputs()
+    partial, weights = poisoned((2, 8, 3, 64), torch.float32), poisoned((2, 8, 3), torch.float32)
+    out = poisoned((2, 8, 64), torch.bfloat16)
+    cpu.compile(decode.decode_split(2, 8, 2, 64, 12, 32, 5, 3))(*inputs, partial, weights)
+    cpu.compile(decode.combine_splits(2, 8, 64, 3))(partial, weights, out)
+    compare(out, decode.paged_ref(*inputs), 2e-2)
+
+
+def convert(src: str, dst: str):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), src), Y: T.Tensor((n,), dst)):
+        with T.Kernel(T.ceildiv(n, 256), threads=128) as bx:
+            x = T.alloc_fragment((256,), src)
+            T.copy(X[bx * 256], x)
+            T.copy(x, Y[bx * 256])
+
+    return main
+
+
+NARROW = [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_conversions_are_exact(dtype: torch.dtype) -> None:
+    name, bits = str(dtype)[6:], torch.uint8 if dtype.itemsize == 1 else torch.uint16
+    every = torch.arange(2 ** (8 * dtype.itemsize), dtype=torch.int32).to(bits).view(dtype)
+    wide = poisoned(tuple(every.shape), torch.float32)
+    cpu.compile(convert(name, F32))(every, wide)
+    torch.testing.assert_close(wide, every.float(), rtol=0, atol=0, equal_nan=True)
+
+    finite = every.float()[every.float().isfinite()]
+    halves = (finite.sort().values[1:] + finite.sort().values[:-1]) / 2  # ties
+    x = torch.cat([finite, halves, *(randn(20000) * s for s in (1e-8, 1e-4, 1.0, 1e4))])
+    if dtype.itemsize == 1:
+        x = x.clamp(-torch.finfo(dtype).max, torch.finfo(dtype).max)  # torch does not saturate
+    narrow = poisoned(tuple(x.shape), dtype)
+    cpu.compile(convert(F32, name))(x, narrow)
+    assert torch.equal(narrow.view(bits), x.to(dtype).view(bits))
+
+
+def test_float8_saturates_and_keeps_nan() -> None:
+    x = torch.tensor([1e6, -1e6, float("inf"), float("nan")])
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        y = poisoned((4,), dtype)
+        cpu.compile(convert(F32, str(dtype)[6:]))(x, y)
+        top = torch.finfo(dtype).max
+        compare(y.float(), torch.tensor([top, -top, top, float("nan")]), 0)
+
+
+def nan_reductions(n: int, propagate: bool):
+    @T.prim_func
+    def main(X: T.Tensor((4, n), BF16), Y: T.Tensor((4,), F32)):
+        with T.Kernel(1, threads=128):
+            x, y = T.alloc_fragment((4, n), F32), T.alloc_fragment((4,), F32)
+            T.copy(X, x)
+            T.reduce_max(x, y, dim=1, nan_propagate=propagate)
+            T.copy(y, Y)
+
+    return main
+
+
+@pytest.mark.parametrize("propagate", [False, True])
+def test_nan_loses_a_maximum_unless_asked(propagate: bool) -> None:
+    x = randn(4, 64, dtype=torch.bfloat16)
+    x[1, 5] = x[2, 0] = float("nan")
+    y = poisoned((4,), torch.float32)
+    cpu.compile(nan_reductions(64, propagate))(x, y)
+    want = x.float().amax(1) if propagate else x.float().nan_to_num(-torch.inf).amax(1)
+    compare(y, want, 0)
+
+
+def unwritten(n: int):
+    @T.prim_func
+    def main(Y: T.Tensor((n,), F32)):
+        with T.Kernel(1, threads=n):
+            s = T.alloc_shared((n,), F32)
+            for i in T.Parallel(n):
+                Y[i] = s[i]
+
+    return main
+
+
+def test_debug_shows_unwritten_memory() -> None:
+    y = torch.zeros(32)
+    cpu.compile(unwritten(32), debug=True)(y)
+    assert (y < -1e38).all()
+
+
+def asserting(n: int):
+    @T.prim_func
+    def main(X: T.Tensor((n,), F32)):
+        with T.Kernel(1, threads=n):
+            for i in T.Parallel(n):
+                T.device_assert(X[i] > 0.0)
+
+    return main
+
+
+def test_device_assert_raises_and_is_forgotten() -> None:
+    run = cpu.compile(asserting(32))
+    with pytest.raises(AssertionError, match="device_assert"):
+        run(torch.zeros(32))
+    run(torch.ones(32))
