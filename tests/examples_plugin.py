@@ -1,8 +1,8 @@
 """Examples are tests: those of docstrings and of pages run and are counted, and a count of zero is a failure.
 
 Docstrings: pytest's own doctest collector, for `tileops/` alone. Pages: the collector in
-`tests/site/markdown_examples.py`, which asks the site's Markdown extensions what a page shows. An example that
-says "cuda" carries the mark `gpu`.
+`tests/site/markdown_examples.py`, which asks the site's Markdown extensions what a page shows. An example
+that says "cuda" carries the mark `gpu`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Refuses to be imported beside the other project of the import name `tileops`.
 
-On the Python package index `tileops` is somebody else's distribution with the same import name. Installed into
-one environment, their files and ours lie in one folder, and Python imports a mixture of both.
+On the Python package index `tileops` is somebody else's distribution with the same import name. Installed
+into one environment, their files and ours lie in one folder, and Python imports a mixture of both.
 """
 
 import os
@@ -16,8 +16,8 @@ METADATA = (".dist-info", ".egg-info")
 def refuse_other_distribution() -> None:
     """Raise ImportError if the distribution `tileops` is installed anywhere on `sys.path`.
 
-    One directory listing a path entry, 0.3 ms in all. `importlib.metadata` would answer the same, but importing
-    it takes longer than `import tileops` should.
+    One directory listing a path entry, 0.3 ms in all. `importlib.metadata` would answer the same, but
+    importing it takes longer than `import tileops` should.
     """
     for entry in sys.path:
         found = _other_metadata(entry)
@@ -43,7 +43,7 @@ def _other_metadata(folder: str) -> str | None:
 def _message(metadata: str) -> str:
     return (
         "two projects share the import name 'tileops', and both are installed: this one, distribution "
-        f"{OWN_DISTRIBUTION!r}, and another one, distribution 'tileops', found at {metadata}. Their files would "
-        f"be mixed. Run `python -m pip uninstall tileops`, then install {OWN_DISTRIBUTION} again, since each may "
-        "have overwritten files of the other."
+        f"{OWN_DISTRIBUTION!r}, and another one, distribution 'tileops', found at {metadata}. Their files "
+        f"would be mixed. Run `python -m pip uninstall tileops`, then install {OWN_DISTRIBUTION} again: "
+        "each may have overwritten files of the other."
     )

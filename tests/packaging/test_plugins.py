@@ -1,0 +1,142 @@
+"""The suite's own plugins: options and skips, the time budget, the count of examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from tests import budget, examples_plugin
+
+from .conftest import ROOT
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project that uses this suite's plugins, with two operators in its manifest."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeconftest("""
+        pytest_plugins = ["tests.options", "tests.budget", "tests.examples_plugin"]
+        def pytest_configure():
+            from tests import budget
+            budget.implemented_operators = lambda: ["AFwdOp", "BFwdOp"]
+            budget.FIXED_CORE_SECONDS = 60.0
+    """)
+    pytester.makepyprojecttoml("""
+        [tool.pytest.ini_options]
+        testpaths = ["tests"]
+        markers = ["gpu", "gpu2", "slow", "nvcc", "browser"]
+    """)
+    pytester.mkdir("tests")
+    return pytester
+
+
+def write_test(project: pytest.Pytester, text: str) -> None:
+    (project.path / "tests" / "test_it.py").write_text("import pytest\n" + text)
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "operator"),
+    [
+        ("tests/conformance/test_values.py::test_values[RMSNormFwdOp-float16-0]", "RMSNormFwdOp"),
+        ("tileops/ops/norm.py::tileops.ops.norm.LayerNormFwdOp", "LayerNormFwdOp"),
+        ("tests/x.py::test_x[GemmFwdOp.launch]", "GemmFwdOp"),
+        ("tests/x.py::test_x[SoftmaxBwdOp_rank2]", "SoftmaxBwdOp"),
+        ("tests/spec/test_loader.py::test_unknown_key", budget.FIXED),
+    ],
+)
+def test_whose_time_it_is(nodeid: str, operator: str) -> None:
+    assert budget.owner(nodeid) == operator
+
+
+def test_the_written_budget() -> None:
+    total = budget.FIXED_CORE_SECONDS + budget.OPERATORS * budget.CORE_SECONDS_PER_OPERATOR
+    assert total == pytest.approx(25 * 60 * 2)
+    assert budget.OPERATORS == 200
+
+
+def test_the_verdict() -> None:
+    limit = budget.CORE_SECONDS_PER_OPERATOR
+    cheap = Counter({"AFwdOp": 1.5 * limit, "BFwdOp": 0.4 * limit, budget.FIXED: 1.0})
+    dear = Counter({"AFwdOp": 1.5 * limit, "BFwdOp": 0.6 * limit, budget.FIXED: 1.0})
+    slow_rest = Counter({budget.FIXED: budget.FIXED_CORE_SECONDS + 1})
+    operators = ["AFwdOp", "BFwdOp"]
+    assert budget.verdict(cheap, operators)[1]
+    assert not budget.verdict(dear, operators)[1]
+    assert not budget.verdict(slow_rest, operators)[1]
+    assert not budget.verdict(Counter({"AFwdOp": 1.0}), [])[1], "no implemented operator"
+
+
+@pytest.mark.parametrize("xdist", [(), ("-n", "2", "--dist", "loadgroup")])
+def test_a_run_over_the_budget_fails(project: pytest.Pytester, xdist: tuple[str, ...]) -> None:
+    write_test(
+        project,
+        """
+import time
+@pytest.mark.parametrize("op", ["AFwdOp", "BFwdOp"])
+def test_values(op):
+    end = time.process_time() + 0.2
+    while time.process_time() < end: pass
+""",
+    )
+    with (project.path / "conftest.py").open("a") as conftest:
+        conftest.write("\n    budget.CORE_SECONDS_PER_OPERATOR = 0.01\n")
+    result = project.runpytest_subprocess(*xdist)
+    result.stdout.fnmatch_lines(["*0.2 of at most 0.0 core-seconds an operator*", "*OVER THE BUDGET*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_zero_examples_fail_a_complete_run(project: pytest.Pytester) -> None:
+    write_test(project, "def test_a(): pass\n")
+    result = project.runpytest_subprocess()
+    result.stdout.fnmatch_lines(
+        ["*examples that ran: 0 docstring, 0 Markdown*", "*NO docstring EXAMPLE RAN*"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.runpytest_subprocess("tests/test_it.py").ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("mark", ["slow", "nvcc"])
+def test_marks_skip_and_no_skips_forbids_it(project: pytest.Pytester, mark: str) -> None:
+    write_test(project, f"@pytest.mark.{mark}\ndef test_a(): pass\n")
+    assert project.runpytest_subprocess("tests/test_it.py").parseoutcomes() == {"skipped": 1}
+    forbidden = project.runpytest_subprocess("tests/test_it.py", "--no-skips", "-n", "1")
+    forbidden.stdout.fnmatch_lines(["*--no-skips forbids it*", "tests/test_it.py::test_a"])
+    assert forbidden.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_slow_runs_with_its_option(project: pytest.Pytester) -> None:
+    write_test(project, "@pytest.mark.slow\ndef test_a(): pass\n")
+    result = project.runpytest_subprocess("tests/test_it.py", "--slow", "--no-skips")
+    assert result.parseoutcomes() == {"passed": 1}
+
+
+def test_a_missing_gpu_is_excused(project: pytest.Pytester) -> None:
+    write_test(
+        project,
+        """
+from tests import options
+options.hopper_gpus = lambda: 1
+@pytest.mark.gpu
+def test_one(): pass
+@pytest.mark.gpu2
+def test_two(): pass
+""",
+    )
+    result = project.runpytest_subprocess("tests/test_it.py", "--no-skips")
+    assert result.parseoutcomes() == {"passed": 1, "skipped": 1}
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_an_example_on_cuda_is_a_gpu_test() -> None:
+    marks: list[str] = []
+    example = SimpleNamespace(
+        path=ROOT / "docs" / "index.md",
+        source='x = torch.ones(2, device="cuda")',
+        user_properties=[],
+        add_marker=lambda mark: marks.append(mark.name),
+    )
+    examples_plugin.pytest_collection_modifyitems([example])  # type: ignore[list-item]
+    assert sorted(marks) == ["gpu", "xdist_group"]
+    assert example.user_properties == [("example", "Markdown")]
