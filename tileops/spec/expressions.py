@@ -2,7 +2,7 @@
 
 Names are rewritten so that nothing in a manifest can reach anything but what the operator declares:
 a size or param `B` reads the variable `n_B`, a function `prod` the variable `f_prod`, and for a tensor `x`
-`shape(x)` reads `s_x`, `dtype(x)` the name of the dtype in `d_x`, and `given(x)` whether `t_x` is a tensor.
+`shape(x)` reads `s_x`, `dtype(x)` the name of the dtype in `d_x`, and `given(x)` whether `s_x` is a shape.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tileops.spec.functions import FUNCTIONS, TENSOR_FUNCTIONS
 
 __all__ = ["GLOBALS", "Expression", "ExpressionError"]
 
-GLOBALS: dict[str, Any] = {f"f_{name}": function for name, function in FUNCTIONS.items()}
-"""What compiled expressions find besides their variables."""
+GLOBALS: dict[str, Any] = {f"f_{name}": function for name, function in FUNCTIONS.items()} | {"f_dtype": lambda name: name}
+"""What evaluated expressions find besides their variables."""
 
 _ALLOWED = (
     ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
@@ -100,7 +100,7 @@ class _Rewriter(ast.NodeTransformer):
             source = {
                 "shape": f"s_{tensor}",
                 "numel": f"f_prod(s_{tensor})",
-                "dtype": f"d_{tensor}",
+                "dtype": f"f_dtype(d_{tensor})",
                 "given": f"(s_{tensor} is not None)",
             }[function]
             return ast.parse(source, mode="eval").body

@@ -1,0 +1,61 @@
+"""LLM operators written in TileLang for the NVIDIA H200, which also run on any CPU. Names load on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tileops._name import refuse_other_distribution
+
+if TYPE_CHECKING:
+    from tileops.errors import CallError, ManifestError, UnsupportedDeviceError
+    from tileops.op import Op
+    from tileops.ops import (
+        AvgPool2dFwdOp,
+        BatchNormFwdOp,
+        FusedAddRMSNormFwdOp,
+        GemmFwdOp,
+        GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
+        GroupedQueryAttentionDenseFwdOp,
+        LayerNormFwdOp,
+        MoeUnpermuteFwdOp,
+        RMSNormFwdOp,
+        SoftmaxFwdOp,
+        SumFwdOp,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AvgPool2dFwdOp",
+    "BatchNormFwdOp",
+    "CallError",
+    "FusedAddRMSNormFwdOp",
+    "GemmFwdOp",
+    "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
+    "GroupedQueryAttentionDenseFwdOp",
+    "LayerNormFwdOp",
+    "ManifestError",
+    "MoeUnpermuteFwdOp",
+    "Op",
+    "RMSNormFwdOp",
+    "SoftmaxFwdOp",
+    "SumFwdOp",
+    "UnsupportedDeviceError",
+]
+
+_ELSEWHERE = {"Op": "op", "CallError": "errors", "ManifestError": "errors", "UnsupportedDeviceError": "errors"}
+
+refuse_other_distribution()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_ELSEWHERE.get(name, 'ops')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,97 @@
+"""The generated functions of an operator, with what they need from torch."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch.autograd import profiler
+
+from tileops.fail import failures
+from tileops.spec.codegen import generate
+from tileops.spec.expressions import GLOBALS
+from tileops.spec.model import DTYPES, OpSpec
+
+__all__ = ["DTYPE", "Compiled", "compile_spec", "dtype_name"]
+
+DTYPE: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
+"""torch dtypes by the names that the manifest uses."""
+
+_NAMES: dict[torch.dtype | None, str | None] = {dtype: name for name, dtype in DTYPE.items()} | {None: None}
+
+
+def dtype_name(dtype: torch.dtype | None) -> str | None:
+    """The manifest's name of a dtype."""
+    return _NAMES.get(dtype, str(dtype))
+
+
+class Compiled(NamedTuple):
+    """The functions that `tileops.spec.codegen` generates."""
+
+    outputs: Callable[..., Any]
+    facts: Callable[..., Any]
+    core: Callable[..., Any]
+    call: Callable[..., Any]
+    source: str
+
+
+def undisturbed() -> bool:
+    """Whether no mode, transform or profiler watches operators: then the dispatcher would add nothing."""
+    return (
+        _dispatch_modes() == 0
+        and _function_modes() == 0
+        and _transforms() is None
+        and not profiler._is_profiler_enabled
+    )
+
+
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
+_transforms = torch._C._functorch.peek_interpreter_stack
+
+
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """A contiguous copy whose memory starts at a multiple of 16 bytes."""
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+@functools.cache
+def compile_spec(spec_name: str) -> Compiled:
+    """Generate and compile the functions of one operator."""
+    from tileops.spec import load
+
+    spec: OpSpec = load(spec_name)
+    source = generate(spec)
+    fail = failures(spec)
+    scope: dict[str, Any] = {
+        **GLOBALS,
+        **fail,
+        "f_dtype": _NAMES.get,
+        "DTYPE": DTYPE,
+        "Tensor": torch.Tensor,
+        "Parameter": torch.nn.Parameter,
+        "current_device": torch._C._cuda_getDevice if torch.cuda.is_available() else lambda: None,
+        "dense": dense,
+        "device_guard": torch.cuda.device,
+        "empty": torch.empty,
+        "grad_enabled": torch.is_grad_enabled,
+        "is_compiling": torch.compiler.is_compiling,
+        "solve": functools.partial(_solve, fail["fail_unsolvable"]),
+        "undisturbed": undisturbed,
+    }
+    filename = f"<tileops {spec.name}>"
+    exec(compile(source, filename, "exec"), scope)
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return Compiled(*(scope[name] for name in ("outputs", "facts", "core", "call")), source=source)
+
+
+def _solve(fail: Any, slot: str, text: str, function: Callable[[int], int], size: int, shape: Any) -> int:
+    """The `x` with `function(x) == size`, for a function that is linear in `x`."""
+    at0, at1 = function(0), function(1)
+    slope = at1 - at0
+    if slope == 0 or (size - at0) % slope or function((size - at0) // slope) != size:
+        raise fail(slot, text, size, shape)
+    return (size - at0) // slope

@@ -1,0 +1,100 @@
+"""What a refused call says. Generated code calls these with what it found; each builds one `CallError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tileops.errors import CallError
+from tileops.spec.model import OpSpec
+
+__all__ = ["failures"]
+
+
+def failures(spec: OpSpec) -> dict[str, Any]:
+    """The `fail_*` functions for one operator."""
+    return {f"fail_{name}": _bind(function, spec) for name, function in _FAILURES.items()}
+
+
+def _bind(function: Any, spec: OpSpec) -> Any:
+    return lambda *found: function(spec, *found)
+
+
+def _type(spec: OpSpec, slot: str, got: Any) -> CallError:
+    none = " or None" if spec.inputs[slot].optional else ""
+    return CallError(f"{spec.name}: {slot} must be a torch.Tensor{none}, got {type(got).__name__}")
+
+
+def _rank(spec: OpSpec, slot: str, shape: Sequence[int], want: int, at_least: bool) -> CallError:
+    more = "at least " * at_least
+    pattern = spec.inputs[slot].shape
+    return CallError(
+        f"{spec.name}: {slot} must have {more}{want} dimensions [{pattern}], got {len(shape)} in shape {tuple(shape)}"
+    )
+
+
+def _dtype(spec: OpSpec, slot: str, got: Any, want: str) -> CallError:
+    return CallError(f"{spec.name}: {slot} must have dtype {want}, got {_short(got)}")
+
+
+def _same_dtype(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> CallError:
+    return CallError(f"{spec.name}: {slot} must have the dtype of {other}, {_short(want)}, got {_short(got)}")
+
+
+def _row(spec: OpSpec, slots: Sequence[str], got: Sequence[Any]) -> CallError:
+    found = ", ".join(f"{slot} {_short(dtype)}" for slot, dtype in zip(slots, got, strict=True))
+    rows = "; ".join(", ".join(f"{slot} {row[slot]}" for slot in slots) for row in spec.rows)
+    return CallError(f"{spec.name}: the dtypes {found} do not go together; supported rows: {rows}")
+
+
+def _size(spec: OpSpec, slot: str, item: str, want: Any, shape: Sequence[int]) -> CallError:
+    value = tuple(want) if isinstance(want, (tuple, list)) else want
+    meaning = f"{item} = {value}" if item.lstrip("*") != str(value) else f"{value}"
+    pattern = spec.inputs[slot].shape
+    return CallError(f"{spec.name}: {slot} must have shape [{pattern}] with {meaning}, got {tuple(shape)}")
+
+
+def _unsolvable(spec: OpSpec, slot: str, item: str, got: int, shape: Sequence[int]) -> CallError:
+    return CallError(f"{spec.name}: {slot} must have shape [{spec.inputs[slot].shape}]; no {item} is {got}, got {tuple(shape)}")
+
+
+def _device(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> CallError:
+    return CallError(f"{spec.name}: {slot} must be on the device of {other}, {want}, got {got}")
+
+
+def _mutated(spec: OpSpec, slot: str) -> CallError:
+    return CallError(
+        f"{spec.name}: {slot} is written in place and must be contiguous; a copy would lose what is written. "
+        f"Got a non-contiguous tensor"
+    )
+
+
+def _rule(spec: OpSpec, number: int, got: Mapping[str, Any]) -> CallError:
+    values = ", ".join(f"{name}={value!r}" for name, value in got.items())
+    return CallError(f"{spec.name}: {spec.rules[number].message}" + (f" (got {values})" if values else ""))
+
+
+def _not_implemented(spec: OpSpec) -> NotImplementedError:
+    return NotImplementedError(
+        f"{spec.name} is specified and not yet implemented: tensors on the meta device get output shapes and dtypes, "
+        f"and every argument is checked, but nothing is computed"
+    )
+
+
+def _short(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+_FAILURES = {
+    "type": _type,
+    "rank": _rank,
+    "dtype": _dtype,
+    "same_dtype": _same_dtype,
+    "row": _row,
+    "size": _size,
+    "unsolvable": _unsolvable,
+    "device": _device,
+    "mutated": _mutated,
+    "rule": _rule,
+    "not_implemented": _not_implemented,
+}

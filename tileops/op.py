@@ -1,0 +1,268 @@
+"""`Op`: the base of every operator. A call binds, checks, chooses an implementation and launches it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from tileops import targets
+from tileops.compiled import DTYPE, compile_spec
+from tileops.errors import CallError, UnsupportedDeviceError
+from tileops.explain import Explanation, explain
+from tileops.library import register
+from tileops.params import normalize
+from tileops.roofline import Roofline, roofline, tensor_bytes
+from tileops.runner import build, choose, make_key, runner_for, target_of
+from tileops.spec import OpSpec, load
+from tileops.spec.expressions import Expression
+
+__all__ = ["Op"]
+
+_REQUIRED = inspect.Parameter.empty
+
+
+class Op:
+    r"""An operator: construct it with its params, call it with tensors.
+
+    Subclasses are the operators of the manifest. An instance is a value: two with equal params are equal, it can be
+    pickled and copied, and it holds no tensor, no kernel and no device. Kernels are built by the first call that
+    needs them and are shared by all instances in the process.
+
+    Every operator's constructor also takes:
+
+    Args:
+        target: `"hopper"` or `"cpu"` to say where calls must run. By default the tensors' device decides.
+        implementation: Name of the implementation that must serve every call, from the operator's table. By default
+            the one of the highest rank whose domain holds the call.
+
+    Raises:
+        CallError: A param has a wrong type or value, or `implementation` is unknown.
+        UnsupportedDeviceError: This machine cannot run `target`.
+
+    Examples:
+        >>> import tileops
+        >>> tileops.GemmFwdOp(trans_b=False)
+        GemmFwdOp(trans_b=False)
+        >>> tileops.GemmFwdOp() == tileops.GemmFwdOp(trans_b=True)
+        True
+    """
+
+    spec: ClassVar[OpSpec]
+    _overload: ClassVar[Any] = None
+    __slots__ = ("__weakref__", "_implementation", "_last", "_runner", "_target", "_values")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if Op not in cls.__bases__:
+            return  # a user's subclass of an operator inherits all of it
+        cls.spec = load(cls.__name__)
+        _compare_signatures(cls)
+        compiled = compile_spec(cls.__name__)
+        cls._call = compiled.call  # type: ignore[attr-defined]
+        if cls.spec.implemented:
+            cls._overload = register(cls.spec)
+        for name in cls.spec.params:
+            setattr(cls, name, property(functools.partial(_param, name)))
+
+    def __init__(self, *, target: str | None = None, implementation: str | None = None, **params: Any) -> None:
+        spec = self.spec
+        self._values = normalize(spec, [params[name] for name in spec.params])
+        self._target, self._implementation = target, implementation
+        if target is not None:
+            _require_target(spec.name, target)
+        if implementation is not None and implementation not in spec.implementations:
+            known = ", ".join(map(repr, spec.implementations)) or "none"
+            raise CallError(f"{spec.name}: implementation={implementation!r} does not exist; there are {known}")
+        self._check_params()
+        self._runner = runner_for(spec.name, target, implementation)
+        self._last: list[Any] = [None]  # shapes and dtypes of the last call, for eval_roofline
+
+    def __call__(self, *tensors: Any, **named: Any) -> Any:
+        return self.forward(*tensors, **named)
+
+    def forward(self, *tensors: Any, **named: Any) -> Any:
+        """What a call does; every operator defines it with its own tensors."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward")
+
+    # ------------------------------------------------------------------------------- asking about calls
+    def explain(self, *tensors: Tensor | None) -> Explanation:
+        """Which implementation would serve a call with these tensors, why the others do not, and what is copied.
+
+        Args:
+            *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
+
+        Returns:
+            An `Explanation`; its `str` is a readable report. Nothing is built or launched.
+
+        Raises:
+            CallError: The call would be refused.
+        """
+        facts = self._facts(tensors)
+        return explain(self.spec, facts, self._target_for(facts["device"]), self._implementation, self._padded(tensors))
+
+    def build(self, *tensors: Tensor | None) -> None:
+        """Build the kernel for calls like this one ahead of time, for example before a CUDA graph is captured.
+
+        Args:
+            *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
+
+        Raises:
+            CallError: The call would be refused.
+            NotImplementedError: No implementation serves it.
+        """
+        facts = self._facts(tensors)
+        target = self._target_for(facts["device"])
+        implementation = choose(self.spec, facts, target, self._implementation)
+        build(self.spec, make_key(self.spec, implementation, facts, target))
+
+    def validate(self, *tensors: Tensor | None) -> None:
+        """Check a call completely without running it.
+
+        Args:
+            *tensors: The call's tensors.
+
+        Raises:
+            CallError: What the call would raise.
+        """
+        self._facts(tensors)
+
+    def eval_roofline(self) -> Roofline:
+        """The least work of the last call: floating-point operations and bytes of memory traffic.
+
+        Raises:
+            RuntimeError: There was no call yet. Calls inside a compiled graph are not seen.
+        """
+        return roofline(self.spec, self._facts(self._last_tensors()))
+
+    def total_memory(self) -> int:
+        """Bytes of all tensors of the last call: inputs and outputs.
+
+        Raises:
+            RuntimeError: There was no call yet.
+        """
+        return tensor_bytes(self._facts(self._last_tensors()))
+
+    # --------------------------------------------------------------------------------------- value object
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every param and its value."""
+        return dict(zip(self.spec.params, self._values, strict=True))
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, value in self.params.items():
+            param = self.spec.params[name]
+            if param.required or value != _default(param.default, param.type):
+                shown.append(f"{name}={value!r}")
+        shown += [f"target={self._target!r}"] if self._target else []
+        shown += [f"implementation={self._implementation!r}"] if self._implementation else []
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _identity(self) -> tuple[Any, ...]:
+        return type(self), self._values, self._target, self._implementation
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = {**self.params, "target": self._target, "implementation": self._implementation}
+        return _rebuild, (type(self), arguments)
+
+    # ---------------------------------------------------------------------------------------------- inside
+    def _check_params(self) -> None:
+        """Rules that speak of params only hold from the start."""
+        known = {f"n_{name}": value for name, value in self.params.items()}
+        for n, rule in enumerate(self.spec.rules):
+            expression = Expression(rule.rule)
+            if expression.tensors or not expression.names <= set(self.spec.params):
+                continue
+            if not expression.evaluate(known):
+                values = ", ".join(f"{name}={self.params[name]!r}" for name in sorted(expression.names))
+                raise CallError(f"{self.spec.name}: {self.spec.rules[n].message} (got {values})")
+
+    def _dispatch(self, *tensors: Tensor | None) -> Any:
+        """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients."""
+        if self._overload is None:
+            return compile_spec(self.spec.name).core(self, self._runner, *tensors, *self._values)
+        if torch.compiler.is_compiling():
+            return self._overload(*tensors, *_listed(self._values), self._implementation)
+        facts_of = compile_spec(self.spec.name).outputs
+        facts_of(*tensors, *self._values)
+        self._last[0] = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
+        return self._overload(*tensors, *_listed(self._values), self._implementation)
+
+    def _facts(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
+        missing = len(self.spec.inputs) - len(tensors)
+        if missing < 0:
+            raise CallError(f"{self.spec.name}: takes {len(self.spec.inputs)} tensors, got {len(tensors)}")
+        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*tensors, *[None] * missing, *self._values)
+        return facts
+
+    def _last_tensors(self) -> tuple[Tensor | None, ...]:
+        last = self._last[0]
+        if last is None:
+            raise RuntimeError(f"{self.spec.name}: there was no call yet whose cost could be told")
+        pairs = zip(last[::2], last[1::2], strict=True)
+        return tuple(None if s is None else torch.empty(s, dtype=d, device="meta") for s, d in pairs)
+
+    def _target_for(self, device: torch.device) -> str:
+        if device.type != "meta":
+            return target_of(device)
+        return self._target or ("hopper" if targets.get("hopper").unavailable() is None else "cpu")
+
+    def _padded(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.spec.inputs, [*tensors, *[None] * len(self.spec.inputs)], strict=False))
+
+
+def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
+    return cls(**arguments)
+
+
+def _param(name: str, op: Op) -> Any:
+    return op._values[list(op.spec.params).index(name)]
+
+
+def _listed(values: tuple[Any, ...]) -> list[Any]:
+    """Values as a schema takes them: a size that may be a list is a list."""
+    return [list(value) if isinstance(value, tuple) else value for value in values]
+
+
+def _require_target(name: str, target: str) -> None:
+    if target not in targets.names:
+        raise CallError(f"{name}: target must be one of {', '.join(map(repr, targets.names))}, got {target!r}")
+    reason = targets.get(target).unavailable()
+    if reason is not None:
+        raise UnsupportedDeviceError(f"{name}: target={target!r} cannot run here: {reason}")
+
+
+def _default(value: Any, kind: str) -> Any:
+    """A default of the manifest as the constructor has it."""
+    if isinstance(value, list):
+        return tuple(value)
+    return DTYPE[value] if isinstance(value, str) and "dtype" in kind else value
+
+
+def _compare_signatures(cls: type[Op]) -> None:
+    """The constructor and `forward` are written by hand; they must say what the manifest says."""
+    spec = cls.spec
+    wanted = {n: _REQUIRED if p.required else _default(p.default, p.type) for n, p in spec.params.items()}
+    wanted |= {"target": None, "implementation": None}
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    found = {p.name: p.default for p in parameters}
+    if list(found.items()) != list(wanted.items()) or any(p.kind is not p.KEYWORD_ONLY for p in parameters):
+        raise TypeError(f"{cls.__name__}.__init__ must take keyword-only {_shown(wanted)}, but takes {_shown(found)}")
+    inputs = {n: None if m.optional else _REQUIRED for n, m in spec.inputs.items()}
+    got = {p.name: p.default for p in list(inspect.signature(cls.forward).parameters.values())[1:]}
+    if list(got.items()) != list(inputs.items()):
+        raise TypeError(f"{cls.__name__}.forward must take {_shown(inputs)}, but takes {_shown(got)}")
+
+
+def _shown(parameters: dict[str, Any]) -> str:
+    return ", ".join(n if d is _REQUIRED else f"{n}={d!r}" for n, d in parameters.items())
