@@ -31,8 +31,8 @@ $(READY): pyproject.toml constraints.txt scripts/hatch_build.py
 	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu install its package python3-venv" >&2; exit 1; }
 	@echo "Installing into $(VENV) (once; a few minutes) ..."
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt hatchling
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
 	@touch $@
 
 site: setup
