@@ -15,7 +15,7 @@ from tileops.spec.codegen import generate
 from tileops.spec.expressions import GLOBALS
 from tileops.spec.model import DTYPES, OpSpec
 
-__all__ = ["DTYPE", "Compiled", "compile_spec", "dtype_name"]
+__all__ = ["DTYPE", "Compiled", "compile_functions", "compile_spec", "dtype_name"]
 
 DTYPE: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
 """torch dtypes by the names that the manifest uses."""
@@ -60,10 +60,14 @@ def dense(tensor: torch.Tensor) -> torch.Tensor:
 
 @functools.cache
 def compile_spec(spec_name: str) -> Compiled:
-    """Generate and compile the functions of one operator."""
+    """The functions of one operator of the manifest."""
     from tileops.spec import load
 
-    spec: OpSpec = load(spec_name)
+    return compile_functions(load(spec_name))
+
+
+def compile_functions(spec: OpSpec) -> Compiled:
+    """Generate and compile the functions of a specification."""
     source = generate(spec)
     fail = failures(spec)
     scope: dict[str, Any] = {
