@@ -1,0 +1,118 @@
+"""Which code a measurement belongs to: a hash of the sources that decide an operator's programs.
+
+The site and the records of runs on the H200 keep it; where it differs from today's, a number is stale.
+Comments, docstrings and layout do not count: the hash is over syntax trees. Needs neither torch nor TileLang.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tileops.spec import OpSpec, load
+
+__all__ = ["kernel_hash", "kernel_sources"]
+
+_PACKAGE = "tileops.kernels"
+_FOLDER = Path(__file__).parent / "kernels"
+_LENGTH = 16  # hex digits: short enough for a table, long enough for never
+
+
+def kernel_hash(op_name: str, folder: str | os.PathLike[str] = _FOLDER) -> str:
+    """A short hash of the programs of an operator and of how its manifest entry chooses and launches them.
+
+    Args:
+        op_name: Class name, `"RMSNormFwdOp"`.
+        folder: Where the modules of `tileops.kernels` lie.
+
+    Returns:
+        16 hexadecimal digits, the same on every machine and Python version.
+
+    Raises:
+        ManifestError: The manifest has no such operator.
+        ValueError: The operator is not implemented: it has no programs.
+    """
+    spec = load(op_name)
+    if not spec.implementations:
+        raise ValueError(f"{op_name} is not implemented: there are no programs to hash")
+    digest = hashlib.sha256()
+    digest.update(msgspec.json.encode([_choices(spec), spec.let], order="deterministic"))
+    for path in kernel_sources(spec.family, folder):
+        digest.update(f"\0{path.relative_to(folder)}\0".encode())
+        digest.update(_normal_form(_without_docstrings(_parse(path))).encode())
+    return digest.hexdigest()[:_LENGTH]
+
+
+def _choices(spec: OpSpec) -> dict[str, Any]:
+    """The implementations of an entry without their messages."""
+    return {
+        name: [i.program, i.rank, i.targets, i.static, i.scalars, [rule.rule for rule in i.domain]]
+        for name, i in spec.implementations.items()
+    }
+
+
+def kernel_sources(family: str, folder: str | os.PathLike[str] = _FOLDER) -> list[Path]:
+    """The files of a family's programs: its module, and what that imports of `tileops.kernels`, in turn."""
+    found: set[Path] = set()
+    waiting = [_file(Path(folder), family.split("."))]
+    while waiting:
+        path = waiting.pop()
+        if path is None or path in found:
+            continue
+        found.add(path)
+        waiting += [_file(Path(folder), name) for name in _imports(path, Path(folder))]
+    if not found:
+        raise FileNotFoundError(f"there is no module {_PACKAGE}.{family} in {folder}")
+    return sorted(found)
+
+
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _file(folder: Path, name: list[str]) -> Path | None:
+    """The file of a module below `folder`, or `None` where the name is not a module's."""
+    if not name:
+        return None
+    module = folder.joinpath(*name)
+    candidates = (module.with_name(f"{module.name}.py"), module / "__init__.py")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _imports(path: Path, folder: Path) -> list[list[str]]:
+    """Dotted names below `tileops.kernels` that a file imports, also inside functions."""
+    here = [*_PACKAGE.split("."), *path.relative_to(folder).parent.parts]
+    names: list[list[str]] = []
+    for node in ast.walk(_parse(path)):
+        if isinstance(node, ast.Import):
+            names += [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + 1] if node.level else []
+            base = [*base, *(node.module.split(".") if node.module else [])]
+            names += [base, *([*base, alias.name] for alias in node.names)]
+    prefix = _PACKAGE.split(".")
+    return [name[len(prefix) :] for name in names if name[: len(prefix)] == prefix]
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:] if isinstance(first.value.value, str) else node.body
+    return tree
+
+
+def _normal_form(node: Any) -> str:
+    """A tree as text; unlike `ast.dump`, without empty fields, which come and go between Python versions."""
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({','.join(f'{name}={_normal_form(value)}' for name, value in fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(_normal_form, node))}]"
+    return repr(node)
