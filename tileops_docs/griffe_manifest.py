@@ -1,0 +1,29 @@
+"""Griffe extension: gives each operator's class its entry of the manifest, for the template to render."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from griffe import Class, Extension, GriffeLoader
+
+from tileops.spec import all_specs
+from tileops_docs.page import OpPage
+
+__all__ = ["ManifestExtension"]
+
+
+class ManifestExtension(Extension):
+    """Puts an `OpPage` into `cls.extra["tileops"]["page"]` of every class that the manifest declares.
+
+    Args:
+        repository: URL of the repository, for links to sources.
+    """
+
+    def __init__(self, repository: str) -> None:
+        self.repository = repository
+
+    def on_class(self, *, cls: Class, loader: GriffeLoader, **kwargs: Any) -> None:
+        spec = all_specs().get(cls.name)
+        if spec is None or cls.canonical_path != f"tileops.ops.{spec.family}.{spec.name}":
+            return
+        cls.extra["tileops"]["page"] = OpPage(spec, self.repository)

@@ -1,0 +1,79 @@
+"""Python-Markdown extension: typeset the formulas that arithmatex found, with KaTeX, while the page is built.
+
+Readers get HTML and CSS and run no script for it. A formula that KaTeX rejects raises, and MkDocs names the page.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markdown.extensions import Extension
+from markdown.treeprocessors import Treeprocessor
+from py_mini_racer import MiniRacer
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from markdown import Markdown
+
+SOURCE = Path(__file__).parent / "vendor" / "katex.min.js"
+RENDER = """
+function render(tex, displayMode) {
+  try {
+    return {html: katex.renderToString(tex, {displayMode, throwOnError: true, strict: 'error', trust: false})};
+  } catch (error) {
+    return {error: error.message};
+  }
+}
+function typeset(tex, displayMode) { return JSON.stringify(render(tex, displayMode)); }
+"""
+CLOSED = {"\\(": "\\)", "\\[": "\\]"}
+
+
+class FormulaError(ValueError):
+    """A formula that KaTeX cannot typeset."""
+
+
+@lru_cache(maxsize=1)
+def _engine() -> MiniRacer:
+    engine = MiniRacer()
+    engine.eval(SOURCE.read_text(encoding="utf-8"))
+    engine.eval(RENDER)
+    return engine
+
+
+@lru_cache(maxsize=None)
+def render(tex: str, display: bool) -> str:
+    """The HTML of one formula; the cache holds because the same symbols return on every page."""
+    answer = json.loads(_engine().call("typeset", tex, display))
+    if "error" in answer:
+        raise FormulaError(f"KaTeX rejects {tex!r}: {answer['error']}")
+    return str(answer["html"])
+
+
+class _Typeset(Treeprocessor):
+    def run(self, root: Element) -> None:
+        for element in root.iter():
+            text = element.text or ""
+            if "arithmatex" not in (element.get("class") or "").split() or CLOSED.get(text[:2]) != text[-2:]:
+                continue
+            # The stash would otherwise hold escaped text, and "&" would be typeset as "amp;" without an error.
+            html = render(unescape(text[2:-2]).strip(), text[:2] == "\\[")
+            element.set("data-search-exclude", "")
+            element.text = self.md.htmlStash.store(html)
+
+
+class KatexExtension(Extension):
+    """Registered after arithmatex, whose spans and blocks it replaces."""
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        md.registerExtension(self)
+        md.treeprocessors.register(_Typeset(md), "katex", priority=1)
+
+
+def makeExtension(**options: Any) -> KatexExtension:
+    return KatexExtension(**options)

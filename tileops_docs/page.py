@@ -1,0 +1,262 @@
+"""An operator's page as data: what the template shows, computed from the manifest, the sources and recorded runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tileops.spec import OpSpec
+from tileops.spec.dtypes import SlotDtype
+from tileops.spec.expressions import Expression, variables
+from tileops.spec.model import Implementation
+from tileops_docs import sources
+from tileops_docs.sources import Source
+from tileops_docs.verification import Verification, verification
+
+__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow"]
+
+LINE = 88
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A fact in two words; `kind` is its colour and `title` what a pointer over it says."""
+
+    text: str
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True)
+class TensorRow:
+    """A line of the tensor table."""
+
+    role: str  # "input" or "output"
+    name: str
+    dtypes: tuple[str, ...]
+    same_as: str | None
+    param: str | None
+    shape: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProgramRow:
+    """A line of the table of implementations."""
+
+    name: str
+    implementation: Implementation
+    source: Source
+
+
+class OpPage:
+    """What the page of one operator shows.
+
+    Attributes:
+        spec: The manifest's entry.
+        repository: URL of the repository, for links to sources.
+    """
+
+    def __init__(self, spec: OpSpec, repository: str) -> None:
+        self.spec = spec
+        self.repository = repository
+
+    # ------------------------------------------------------------------------------------------------ facts
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @cached_property
+    def slots(self) -> list[str]:
+        """Slots that have a dtype of their own; the columns of the dtype table."""
+        return list(self.spec.rows[0]) if self.spec.rows else []
+
+    @cached_property
+    def rows(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """(dtypes, implementations that serve them) for each supported row."""
+        return [(tuple(row[s] for s in self.slots), self.serving(row)) for row in self.spec.rows]
+
+    @property
+    def rows_differ(self) -> bool:
+        """Whether some rows are served by other implementations than the rest."""
+        return len({serving for _, serving in self.rows}) > 1
+
+    def serving(self, row: dict[str, str]) -> tuple[str, ...]:
+        """Implementations that no domain rule about dtypes alone keeps from a row."""
+        known = dict(variables({}, {}, row)) | {f"d_{slot}": dtype for slot, dtype in row.items()}
+        serving = []
+        for name, implementation in self.spec.implementations.items():
+            rules = [Expression(rule.rule) for rule in implementation.domain]
+            about = [r for r in rules if not r.names and r.tensors and _only_dtypes(r, row)]
+            if all(rule.evaluate(known) for rule in about):
+                serving.append(name)
+        return tuple(serving)
+
+    @cached_property
+    def tensors(self) -> list[TensorRow]:
+        out = []
+        for name, member in self.spec.inputs.items():
+            notes = ["optional"] if member.optional else []
+            if member.mutated is True:
+                notes.append("written in place")
+            elif member.mutated:
+                notes.append(f"written in place when {member.mutated} is true")
+            out.append(self._tensor("input", name, member.dtype, member.shape, notes))
+        for name, output in self.spec.outputs.items():
+            notes = ["kept for the backward, not returned"] if output.saved else []
+            notes += [f"is {output.alias} when that is given"] if output.alias else []
+            out.append(self._tensor("output", name, output.dtype, output.shape, notes))
+        return out
+
+    def _tensor(self, role: str, name: str, dtype: str, shape: str, notes: list[str]) -> TensorRow:
+        slot = SlotDtype.parse(dtype, self.spec.params)
+        return TensorRow(role, name, slot.choices, slot.same_as, slot.param, shape, tuple(notes))
+
+    @cached_property
+    def verification(self) -> Verification | None:
+        return verification(self.name) if self.spec.implemented else None
+
+    @cached_property
+    def programs(self) -> list[ProgramRow]:
+        path = f"tileops/kernels/{self.spec.family}.py"
+        rows = []
+        for name, implementation in self.spec.implementations.items():
+            source = sources.function(f"Program of {name}", path, implementation.program)
+            rows.append(ProgramRow(name, implementation, source))
+        return sorted(rows, key=lambda row: -row.implementation.rank)
+
+    @cached_property
+    def oracle(self) -> Source | None:
+        if not self.spec.implemented:
+            return None
+        return sources.function("Oracle", f"tileops/reference/{self.spec.family}.py", self.spec.torch_name)
+
+    @property
+    def mutates(self) -> list[str]:
+        return [name for name, member in self.spec.inputs.items() if member.mutated]
+
+    # ----------------------------------------------------------------------------------------------- badges
+    @cached_property
+    def badges(self) -> list[Badge]:
+        spec = self.spec
+        if not spec.implemented:
+            return [
+                Badge("specified, not implemented", "todo", "Arguments are checked and shapes are known; nothing is computed"),
+                *self._dtype_badges(),
+                *self._in_place(),
+            ]
+        return [
+            Badge("implemented", "good", "Runs on the H200 and, as the same program, on the CPU"),
+            *self._dtype_badges(),
+            Badge("torch.compile", "good", f"fullgraph=True works: torch.ops.tileops.{spec.torch_name}"),
+            Badge("no autograd", "plain", "There is no backward; with gradients wanted a call raises"),
+            *self._in_place(),
+            self._verified(),
+        ]
+
+    def _dtype_badges(self) -> list[Badge]:
+        if not self.slots:
+            return []
+        first = self.slots[0]
+        seen: dict[str, bool] = {}
+        for row in self.spec.rows:
+            seen[row[first]] = seen.get(row[first], False) or bool(self.serving(row)) or not self.spec.implemented
+        return [
+            Badge(name, "dtype" if runs else "todo", f"{first} may be {name}" + ("" if runs else "; specified, not implemented"))
+            for name, runs in seen.items()
+        ]
+
+    def _in_place(self) -> list[Badge]:
+        if not self.mutates:
+            return []
+        return [Badge("in place", "warn", f"A call writes {', '.join(self.mutates)}")]
+
+    def _verified(self) -> Badge:
+        run = self.verification
+        if run is None:
+            return Badge("not run on an H200", "plain", "No run of the conformance suite on an H200 is recorded")
+        if not run.passed:
+            return Badge("fails on H200", "bad", "The recorded run of the conformance suite had failures")
+        if run.stale:
+            return Badge("H200 run is stale", "warn", "The kernels changed since the recorded run")
+        return Badge("verified on H200", "good", f"The conformance suite passed there on {run.facts.get('date', 'an unknown date')}")
+
+    # ------------------------------------------------------------------------------------------------- text
+    @cached_property
+    def call(self) -> str:
+        """Constructor and call, in one block."""
+        spec = self.spec
+        params = [_parameter(name, _shown_type(p.type), p.required, _value(p)) for name, p in spec.params.items()]
+        params += ["target: str | None = None", "implementation: str | None = None"]
+        inputs = [f"{n}: Tensor | None = None" if i.optional else f"{n}: Tensor" for n, i in spec.inputs.items()]
+        results = ", ".join(spec.returned)
+        return "\n".join([_lines(f"op = tileops.{spec.name}", ["*", *params]), _lines(f"{results} = op", inputs)])
+
+    @cached_property
+    def aliases(self) -> list[str]:
+        """Lower-case spellings under which the search finds the operator."""
+        stem = re.sub(r"(Fwd|Bwd)?Op$", "", self.name)
+        return list(dict.fromkeys([stem.lower(), self.name.lower(), self.spec.torch_name, self.spec.torch_name.replace("_", "")]))
+
+    def default(self, name: str) -> str | None:
+        """The default of a param, as Python writes it."""
+        param = self.spec.params[name]
+        return None if param.required else _value(param)
+
+    def type(self, name: str) -> str:
+        return _shown_type(self.spec.params[name].type)
+
+    def link(self, fragment: str) -> str:
+        return sources.link(self.repository, fragment)
+
+    @property
+    def manifest_path(self) -> str:
+        return f"manifest/{self.spec.family}.yaml#L{self.spec.line}"
+
+    def workload(self, entry: dict[str, Any]) -> str:
+        """A workload's sizes and params: "B = [4096], N = 8"."""
+        hidden = {"label", "dtypes", "absent", "strides"}
+        return ", ".join(f"{name} = {value}" for name, value in entry.items() if name not in hidden)
+
+    def descriptions(self, cls: Any) -> dict[str, str]:
+        """What the docstrings of the class and of `forward` say of each param, input and output, in Markdown."""
+        forward = cls.members.get("forward")
+        out: dict[str, str] = {}
+        for docstring in filter(None, [cls.docstring, forward.docstring if forward is not None else None]):
+            for section in docstring.parsed:
+                if section.kind.value == "parameters":
+                    out |= {item.name: item.description for item in section.value}
+                if section.kind.value == "returns":
+                    out |= {name: item.description for name, item in zip(self.spec.returned, section.value, strict=False)}
+        return out
+
+
+def _only_dtypes(rule: Expression, row: dict[str, str]) -> bool:
+    return all(function == "dtype" and tensor in row for function, tensor in rule.tensors)
+
+
+def _shown_type(text: str) -> str:
+    return re.sub(r"\bdtype\b", "torch.dtype", text)
+
+
+def _value(param: Any) -> str:
+    if param.required:
+        return ""
+    if "dtype" in param.type and isinstance(param.default, str):
+        return f"torch.{param.default}"
+    value = tuple(param.default) if isinstance(param.default, list) else param.default
+    return repr(value)
+
+
+def _parameter(name: str, type_: str, required: bool, default: str) -> str:
+    return f"{name}: {type_}" if required else f"{name}: {type_} = {default}"
+
+
+def _lines(head: str, arguments: list[str]) -> str:
+    """A call on one line where it fits, else one argument a line."""
+    line = f"{head}({', '.join(arguments)})"
+    if len(line) <= LINE:
+        return line
+    return "\n".join([f"{head}(", *(f"    {argument}," for argument in arguments), ")"])

@@ -1,0 +1,69 @@
+"""Where things are in the repository: functions of the library by name, with their text and a link."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+__all__ = ["ROOT", "Source", "function", "link"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Source:
+    """A piece of a file of the repository.
+
+    Attributes:
+        label: What a reader calls it: "Program", "Oracle".
+        path: Path in the repository.
+        line: First line.
+        end: Last line.
+        code: The text between them.
+        summary: First paragraph of its docstring.
+    """
+
+    label: str
+    path: str
+    line: int
+    end: int
+    code: str
+    summary: str
+
+    @property
+    def fragment(self) -> str:
+        """Path and lines, as repository hosts link them."""
+        return f"{self.path}#L{self.line}-L{self.end}"
+
+
+def function(label: str, path: str, name: str, root: Path = ROOT) -> Source:
+    """The function `name` of a file.
+
+    Raises:
+        LookupError: The file or the function is not there.
+    """
+    file = root / path
+    if not file.is_file():
+        raise LookupError(f"{path} does not exist; it should hold {name}()")
+    text, tree = _parse(file)
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            end = node.end_lineno or first
+            code = "\n".join(text.splitlines()[first - 1 : end])
+            summary = (ast.get_docstring(node) or "").partition("\n\n")[0]
+            return Source(label, path, first, end, code, " ".join(summary.split()))
+    raise LookupError(f"{path} has no {name}()")
+
+
+def link(repository: str, fragment: str) -> str:
+    """URL of a path in the repository."""
+    return f"{repository.rstrip('/')}/blob/main/{fragment}"
+
+
+@lru_cache(maxsize=None)
+def _parse(file: Path) -> tuple[str, ast.Module]:
+    text = file.read_text(encoding="utf-8")
+    return text, ast.parse(text)

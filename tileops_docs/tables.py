@@ -1,0 +1,109 @@
+"""Python-Markdown extension: a line `{{ name }}` of a page becomes a table computed from the manifest.
+
+| line                          | becomes                                                  |
+| ----------------------------- | -------------------------------------------------------- |
+| `{{ operator-index }}`        | every operator: family, dtypes, status, implementations  |
+| `{{ operator-index FAMILY }}` | the operators of one family                              |
+| `{{ operator-replaces }}`     | PyTorch functions and the operators that replace them    |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from markdown.extensions import Extension
+from markdown.preprocessors import Preprocessor
+
+from tileops.spec import OpSpec, all_specs, load_family
+from tileops_docs.page import OpPage
+
+if TYPE_CHECKING:
+    from markdown import Markdown
+
+__all__ = ["TablesExtension", "operator_index", "operator_replaces"]
+
+LINE = re.compile(r"\{\{ ([a-z-]+)(?: (\w+))? \}\}")
+FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+
+
+def operator_index(family: str | None = None) -> list[str]:
+    """Lines of the table of operators, of one family or of all."""
+    specs = load_family(family) if family else all_specs()
+    lines = ['<div class="op-index" markdown>', ""]
+    head = ["Operator", *([] if family else ["Family"]), "dtypes", "Status", "Implementations", "H200"]
+    lines += [_row(head), _row(["---"] * len(head))]
+    for spec in sorted(specs.values(), key=lambda s: (s.family, s.status != "implemented", s.name)):
+        page = OpPage(spec, "")
+        cells = [f"[`{spec.name}`][tileops.ops.{spec.family}.{spec.name}]"]
+        cells += [] if family else [f"[{_title(spec.family)}]({spec.family}.md)"]
+        cells += [_dtypes(spec), _status(spec), ", ".join(f"`{name}`" for name in spec.implementations) or "–", _verified(page)]
+        lines.append(_row(cells))
+    return [*lines, "", "</div>"]
+
+
+def operator_replaces(_: str | None = None) -> list[str]:
+    """Lines of the table from PyTorch functions to operators."""
+    lines = [_row(["PyTorch", "Operator", "Status"]), _row(["---"] * 3)]
+    for spec in sorted(all_specs().values(), key=lambda s: s.ref_api or ""):
+        if spec.ref_api:
+            lines.append(_row([f"`{spec.ref_api}`", f"[`{spec.name}`][tileops.ops.{spec.family}.{spec.name}]", _status(spec)]))
+    return ["", *lines, ""]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _title(family: str) -> str:
+    return {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling"}.get(family, family.replace("_", " ").capitalize())
+
+
+def _dtypes(spec: OpSpec) -> str:
+    page = OpPage(spec, "")
+    names = [badge.text for badge in page.badges if badge.kind == "dtype"]
+    return " ".join(f"`{name}`" for name in names)
+
+
+def _status(spec: OpSpec) -> str:
+    kind, text = ("good", "implemented") if spec.implemented else ("todo", "spec-only")
+    return f'<span class="op-badge op-badge--{kind}">{text}</span>'
+
+
+def _verified(page: OpPage) -> str:
+    run = page.verification
+    if run is None:
+        return "–"
+    kind, text = ("warn", "stale") if run.stale else ("good", "verified") if run.passed else ("bad", "failed")
+    return f'<span class="op-badge op-badge--{kind}" title="{run.facts.get("date", "")}">{text}</span>'
+
+
+TABLES = {"operator-index": operator_index, "operator-replaces": operator_replaces}
+
+
+class _Tables(Preprocessor):
+    def run(self, lines: list[str]) -> list[str]:
+        out: list[str] = []
+        fence = ""
+        for line in lines:
+            if found := FENCE.match(line):
+                fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+            command = None if fence else LINE.fullmatch(line.strip())
+            if command is None:
+                out.append(line)
+                continue
+            if command[1] not in TABLES:
+                raise ValueError(f"{line.strip()}: there is no such table; there are {', '.join(TABLES)}")
+            out += TABLES[command[1]](command[2])
+        return out
+
+
+class TablesExtension(Extension):
+    """Runs before every other preprocessor, so that the tables are Markdown like the rest of the page."""
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        md.preprocessors.register(_Tables(md), "tileops-tables", priority=29)
+
+
+def makeExtension(**options: Any) -> TablesExtension:
+    return TablesExtension(**options)
