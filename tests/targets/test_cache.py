@@ -1,17 +1,14 @@
 """The cache folder, shared by targets, threads and processes; each test has its own."""
 
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import tilelang
 import torch
 
 from tests.targets.programs.elementwise import silu_1d
-from tileops import targets
 from tileops.targets import TargetError, cache_dir, clear, cpu, entries
 from tileops.targets._once import BuildOnce
 
@@ -27,12 +24,11 @@ assert abs(y[999].item() - 0.73) < 0.01
 """
 
 
-def child(cache: Path, **env: str) -> subprocess.Popen:
+def child(cache: Path) -> subprocess.Popen:
     command = [sys.executable, "-c", CHILD, str(cache)]
     return subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -59,19 +55,15 @@ def test_entries_are_listed_and_cleared(tmp_path: Path) -> None:
     assert entries(tmp_path) == []
 
 
-def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    cpu.compile(silu_1d(1000), cache=tmp_path)
-    without_compiler = child(tmp_path, CXX="no-such-compiler")
-    assert without_compiler.wait() == 0, without_compiler.communicate()[1]
-
-
-def test_processes_that_build_at_once_agree(tmp_path: Path) -> None:
-    children = [child(tmp_path) for _ in range(3)]
+def test_processes_that_build_at_once_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = [child(tmp_path) for _ in range(2)]
     for process in children:
         out, err = process.communicate()
         assert (process.returncode, out, err) == (0, "", "")
     assert len(entries(tmp_path)) == 1
     assert [p for p in (tmp_path / "cpu").iterdir() if p.name.startswith(".new-")] == []
+    monkeypatch.setenv("CXX", "no-such-compiler")  # a third process has nothing to compile
+    cpu.compile(silu_1d(1000), cache=tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["truncated library", "no library", "bad json"])
@@ -80,15 +72,11 @@ def test_a_damaged_entry_is_built_again(tmp_path: Path, damage: str) -> None:
 
     program = silu_1d(1000)
     folder = tmp_path / "cpu" / build.key(program, False)
-    build.build(program, folder.name, tmp_path, False)
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text("{" if damage == "bad json" else '{"kernels": []}')
     if damage == "truncated library":
-        os.truncate(folder / "kernel.so", 100)
-    elif damage == "no library":
-        (folder / "kernel.so").unlink()
-    else:
-        (folder / "meta.json").write_text("{")
-    process = child(tmp_path)
-    assert process.wait() == 0, process.communicate()[1]
+        (folder / "kernel.so").write_bytes(b"\x7fELF")
+    cpu.compile(program, cache=tmp_path)
     assert (folder / "kernel.so").stat().st_size > 1000
 
 
@@ -120,15 +108,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TargetError, match=r"cannot write to the cache folder .*file.*set TILELANG_CACHE_DIR"):
         cpu.compile(silu_1d(1000), cache=tmp_path / "file")
-
-
-def test_tracing_writes_to_the_same_folder_and_leaves_the_settings_alone(tmp_path: Path) -> None:
-    before = tilelang.env.TILELANG_CACHE_DIR
-    with targets.tracing(tmp_path):
-        silu_1d(1001)
-        assert str(tmp_path / "hopper") == tilelang.env.TILELANG_CACHE_DIR
-    assert list((tmp_path / "hopper" / "py-cache").iterdir())
-    assert before == tilelang.env.TILELANG_CACHE_DIR
 
 
 def test_a_build_that_fails_leaves_nothing_behind() -> None:

@@ -3,13 +3,11 @@
 Importing this package is cheap: TileLang is imported by the first program that is compiled.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from .cache_dir import StrPath, cache_dir, clear, entries
+from .cache_dir import cache_dir, clear, entries
 from .errors import TargetError, UnsupportedOnCpu
 
 __all__ = [
@@ -22,7 +20,6 @@ __all__ = [
     "get",
     "hopper",
     "names",
-    "tracing",
 ]
 
 names = ("hopper", "cpu")
@@ -33,15 +30,6 @@ def get(name: str) -> ModuleType:
     if name not in names:
         raise ValueError(f"unknown target {name!r}; the targets are {', '.join(names)}")
     return import_module(f"{__name__}.{name}")
-
-
-@contextmanager
-def tracing(cache: StrPath | None = None) -> Iterator[None]:
-    """Trace programs in here: TileLang writes the source that it generates for each to the cache folder."""
-    from . import _tilelang
-
-    with _tilelang.cache_folder(cache_dir(cache)):
-        yield
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,6 @@ __all__ = [
     "Op",
     "PointerType",
     "PrimType",
-    "cache_folder",
     "compile_sm90",
     "contiguous",
     "generate_c",
@@ -52,7 +51,7 @@ import tilelang  # noqa: E402
 import tilelang.transform.pass_config  # noqa: E402
 from tilelang import tvm  # noqa: E402
 from tilelang.backend.module import create_backend_context  # noqa: E402
-from tilelang.engine.lower import _prepare_device_codegen_mod, lower_to_host_device_ir  # noqa: E402
+from tilelang.engine.lower import lower_to_host_device_ir  # noqa: E402
 from tvm import tirx  # noqa: E402
 from tvm.ir import Op, PointerType, PrimType  # noqa: E402
 from tvm.tirx.stmt_functor import pre_order_visit  # noqa: E402
@@ -89,7 +88,7 @@ def contiguous(buffer: Any) -> bool:
 
 
 @contextmanager
-def cache_folder(root: Path) -> Iterator[None]:
+def _cache_folder(root: Path) -> Iterator[None]:
     """TileLang keeps its files under ``root`` and stays silent; what the user set comes back afterwards."""
     global _scope_depth
     env = tilelang.env
@@ -110,7 +109,7 @@ def cache_folder(root: Path) -> Iterator[None]:
 
 def compile_sm90(program: Any, pass_configs: dict[str, Any], root: Path) -> tuple[Callable[..., None], Any]:
     """The compiled host function, and the kernel that keeps it alive."""
-    with cache_folder(root):
+    with _cache_folder(root):
         kernel = tilelang.compile(
             program,
             target=_SM90,
@@ -135,7 +134,7 @@ def lower_sm90(program: Any, pass_configs: dict[str, Any]) -> tuple[str, int]:
 
 
 def nvcc_command() -> list[str] | None:
-    """nvcc as TileLang finds and calls it for sm_90a, or None where there is none."""
+    """The command of nvcc, as TileLang finds and calls it for sm_90a, or None where there is none."""
     home = tilelang.env.CUDA_HOME
     nvcc = str(Path(home) / "bin" / "nvcc") if home else shutil.which("nvcc")
     if nvcc is None or not Path(nvcc).exists():
@@ -153,7 +152,9 @@ def generate_c(func: Any) -> tuple[str, list[dict[str, Any]]]:
     config = {"tirx.disable_vectorize": True, "tl.disable_out_of_bound_warning": True}
     try:
         with tvm.transform.PassContext(opt_level=3, config=config), context.target:
-            device = _prepare_device_codegen_mod(lower_to_host_device_ir(func, context)[1])
+            device = tilelang.transform.LowerIntrin()(lower_to_host_device_ir(func, context)[1])
+            # TileLang would simplify once more here: seconds for dynamic sizes, and g++ does the same.
+            device = tilelang.transform.HoistBroadcastValues()(device)
             source = context.codegen_device(device, compile_device=False).inspect_source()
     except Exception as error:
         reason = _no_cpu_form(str(error))

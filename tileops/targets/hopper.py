@@ -73,7 +73,7 @@ def lower(program: Any, pass_configs: Mapping[str, Any] | None = None) -> Lowere
 
 
 def check(source: str, flags: Sequence[str] = ()) -> list[Checked]:
-    """Compile generated CUDA source with nvcc, without a GPU: 3 to 6 s. Raises ``TargetError`` with its words."""
+    """Compile generated CUDA source with nvcc (3 to 6 s, no GPU); ``TargetError`` shows what it refuses."""
     from . import _tilelang
 
     command = _tilelang.nvcc_command()

@@ -70,8 +70,8 @@ class _Signature:
         self.known = {name: arg for name, arg, buffer in scalars if buffer is None}
         self.lines: list[str] = []
         self.checks: list[str] = []
-        # (argument, "size" or "stride", dimension, Python name, declared expression), not yet checked
-        self.open: list[tuple[int, str, int, str, Any]] = []
+        # (argument, "size" or "stride", dimension, Python name, declared expression)
+        self.declared: list[tuple[int, str, int, str, Any]] = []
 
     def tensors(self) -> list[tuple[int, str, Any]]:
         found = zip(range(len(self.args)), self.args, self.buffers, strict=True)
@@ -88,48 +88,33 @@ class _Signature:
                 names = [f"_{what}{i}_{d}" for d in range(len(want))]
                 read = f"{arg}.shape" if what == "size" else f"{arg}.stride()"
                 self.lines.append(f"{''.join(n + ', ' for n in names) or '()'} = {read}")
-                self.open += [(i, what, d, n, w) for d, (n, w) in enumerate(zip(names, want, strict=True))]
+                self.declared += [(i, what, d, n, want[d]) for d, n in enumerate(names)]
 
     def solve(self) -> None:
-        """Turn every declared size into an equation for a new variable or a check of known ones."""
-        while self.open:
-            left = [item for item in self.open if not self._settle(item)]
-            if len(left) == len(self.open):
-                i, _, d, _, want = left[0]
-                raise UnsupportedOnCpu(
-                    f"argument {self.names[i]}: cannot tell its size {want} in dimension {d} from a call"
-                )
-            self.open = left
+        """Turn every declared size, in order, into the value of a new variable or a check of known ones."""
+        for i, what, d, real, want in self.declared:
+            if isinstance(want, tirx.Var) and want.name not in self.known:
+                self.known[want.name] = real
+                if str(want.dtype) == "int32":
+                    self.checks.append(f"if {real} > 2147483647: _large({want.name!r}, {real})")
+                continue
+            try:
+                text = _python(want, self.known)
+            except _Unknown as unknown:
+                text = self.invert(str(unknown), real, want)
+            excuse = f" and _size{i}_{d} != 1 and {self.args[i]}.numel()" if what == "stride" else ""
+            self.checks.append(f"if {real} != {text}{excuse}: _differs({i}, {what!r}, {d}, {real}, {text})")
 
-    def _settle(self, item: tuple[int, str, int, str, Any]) -> bool:
-        i, what, d, real, want = item
-        if isinstance(want, tirx.Var) and want.name not in self.known:
-            self._define(want, real)
-            return True
-        try:
-            text = _python(want, self.known)
-        except _Unknown as unknown:
-            return self._invert(str(unknown), item)
-        excuse = f" and _size{i}_{d} != 1 and {self.args[i]}.numel()" if what == "stride" else ""
-        self.checks.append(f"if {real} != {text}{excuse}: _differs({i}, {what!r}, {d}, {real}, {text})")
-        return True
-
-    def _define(self, var: Any, text: str) -> None:
-        self.known[var.name] = text
-        if str(var.dtype) == "int32":
-            self.checks.append(f"if {text} > 2147483647: _large({var.name!r}, {text})")
-
-    def _invert(self, name: str, item: tuple[int, str, int, str, Any]) -> bool:
-        """Solve ``want == real`` for its only unknown, of which it must be a linear function."""
-        _, _, _, real, want = item
+    def invert(self, name: str, real: str, want: Any) -> str:
+        """Solve ``want == real`` for its unknown, of which it must be a linear function; returns ``want``."""
         try:
             at0, at1 = (_python(want, {**self.known, name: value}) for value in ("0", "1"))
-        except _Unknown:
-            return False  # a second unknown: perhaps another argument tells it
+        except _Unknown as second:
+            raise UnsupportedOnCpu(f"cannot tell {name} and {second} from a size of {want}") from None
         # Where the factor is 0 (a product with an empty size) any value will do.
         self.lines.append(f"_solved_{name} = ({real} - {at0}) // (({at1} - {at0}) or 1)")
         self.known[name] = f"_solved_{name}"
-        return False  # stays open: next time it is a check, which also catches what does not divide
+        return _python(want, self.known)  # the check that follows also catches what does not divide
 
     def text(self, calls: list[str]) -> str:
         arguments = ", ".join(self.args)
