@@ -1,0 +1,170 @@
+"""`python -m tileops.cache`: show, clear and fill the folder of compiled programs.
+
+    python -m tileops.cache show
+    python -m tileops.cache clear
+    python -m tileops.cache build --op RMSNormFwdOp GemmFwdOp --workloads
+
+Exit code 0: done; 1: a program could not be built; 2: the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tileops import targets
+from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
+from tileops.spec.cases import CaseError
+
+if TYPE_CHECKING:
+    from tileops.kernel import Key
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command == "build":
+        return _build(parser, options)
+    return _clear() if options.command == "clear" else _show()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tileops.cache", description="The folder of compiled programs."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="show|clear|build")
+    commands.add_parser("show", help="list the compiled programs")
+    commands.add_parser("clear", help="delete the compiled programs")
+    build = commands.add_parser("build", help="compile the programs of operators ahead of time")
+    build.add_argument("--op", nargs="+", metavar="NAME", help="class names (default: every implemented one)")
+    build.add_argument("--target", choices=targets.names, help="default: hopper with such a GPU, else cpu")
+    sizes = build.add_mutually_exclusive_group()
+    sizes.add_argument("--workloads", action="store_true", help="for real model shapes (the default)")
+    sizes.add_argument("--cases", action="store_true", help="for the small cases that the tests run")
+    return parser
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def _programs(count: int) -> str:
+    return f"{count} program{'s' * (count != 1)}"
+
+
+def _show() -> int:
+    found = targets.entries()
+    for entry in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.mtime))
+        _say(f"{entry.target:<7} {_size(entry.size):>8}  {when}  {entry.name[:16]}")
+    _say(f"{_programs(len(found))}, {_size(sum(entry.size for entry in found))}, in {targets.cache_dir()}")
+    return 0
+
+
+def _clear() -> int:
+    size = sum(entry.size for entry in targets.entries())
+    _say(f"deleted {_programs(targets.clear())}, {_size(size)}, from {targets.cache_dir()}")
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------- build
+def _build(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    specs = _chosen(parser, options.op)
+    target = options.target or ("hopper" if targets.get("hopper").unavailable() is None else "cpu")
+    if target == "cpu" and (reason := targets.get("cpu").unavailable()):
+        _say(f"nothing can be built for the target cpu: {reason}")
+        return 1
+    failed = sum(not _build_key(spec, key) for spec in specs for key in _keys(spec, target, options.cases))
+    if failed:
+        _say(f"{failed} could not be built")
+    return 1 if failed else 0
+
+
+def _chosen(parser: argparse.ArgumentParser, names: list[str] | None) -> list[OpSpec]:
+    """The specs of the named operators; a wrong name ends the command with exit code 2."""
+    known = all_specs()
+    for name in names or ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+            parser.error(f"there is no operator {name!r}{hint}")
+        if not known[name].implemented:
+            parser.error(f"{name} is specified and not yet implemented: it has no programs to build")
+    return [spec for spec in known.values() if (spec.name in names if names else spec.implemented)]
+
+
+def _build_key(spec: OpSpec, key: Key) -> bool:
+    """Whether it went well; what went wrong is said, and the next key still has its turn."""
+    from tileops.runner import build
+
+    started = time.perf_counter()
+    try:
+        build(spec, key)
+    except Exception as error:  # noqa: BLE001  a compiler may fail in any way; the exit code tells
+        _say(f"failed {key}: {type(error).__name__}: {error}")
+        return False
+    _say(f"ready  {key}  {time.perf_counter() - started:.2f} s")
+    return True
+
+
+def _keys(spec: OpSpec, target: str, cases: bool) -> Iterator[Key]:
+    """Every kernel that the entry's cases or workloads need, once."""
+    from tileops.runner import choose, make_key
+
+    seen = set()
+    for bound in _bound(spec, cases):
+        facts = _facts(spec, bound)
+        try:
+            key = make_key(spec, choose(spec, facts, target, None), facts, target)
+        except NotImplementedError:
+            continue  # a dtype row that no implementation serves on this target
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
+def _bound(spec: OpSpec, cases: bool) -> Iterator[BoundCase]:
+    for case in spec.cases if cases else spec.workloads:
+        for row in spec.rows:
+            if next(iter(row.values())) not in case.get("dtypes", row.values()):
+                continue
+            try:
+                yield bind_case(spec, case, row=row)
+            except CaseError:
+                continue  # the rules exclude this row: scales that are absent, say
+
+
+def _facts(spec: OpSpec, bound: BoundCase) -> Any:
+    """What a call with these shapes would find, from tensors without memory."""
+    import torch
+
+    from tileops.compiled import DTYPE, compile_spec
+    from tileops.params import normalize
+
+    def meta(slot: str) -> torch.Tensor | None:
+        shape, dtype = bound.shapes[slot], bound.dtypes[slot]
+        return None if shape is None else torch.empty(shape, dtype=DTYPE[str(dtype)], device="meta")
+
+    dtyped = {name for name, param in spec.params.items() if "dtype" in param.type}
+    values = [DTYPE[v] if name in dtyped and v is not None else v for name, v in bound.params.items()]
+    return compile_spec(spec.name).facts(*map(meta, spec.inputs), *normalize(spec, values))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
