@@ -10,7 +10,7 @@ import torch
 
 from tests.targets.programs import CASES, REFUSED
 from tests.targets.programs.case import arguments, as_list, compare
-from tileops.targets import TargetError, entries, hopper
+from tileops.targets import TargetError, clear, entries, hopper
 
 LOWERED = [*CASES, *(name for name in REFUSED if name != "curand")]  # it needs headers of its own
 # One of each kind, since nvcc takes seconds: row kernel, wgmma with TMA, attention, warp specialized.
@@ -46,6 +46,38 @@ def test_nvcc_accepts_it_without_spills(name: str) -> None:
 def test_nvcc_errors_are_shown() -> None:
     with pytest.raises(TargetError, match="no_such_name"):
         hopper.check('extern "C" __global__ void main_kernel() { no_such_name(); }')
+
+
+def test_lowered_source_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tileops.targets import _tilelang
+
+    program = traced("dyn_rows_scalar_arg")
+    first = hopper.lower(program, cache=tmp_path)
+    monkeypatch.setattr(_tilelang, "lower_sm90", lambda *_: pytest.fail("lowered again"))
+    assert hopper.lower(program, cache=tmp_path) == first
+    assert clear(tmp_path) == 0  # sources are no compiled programs, and go all the same
+    assert not any(tmp_path.iterdir())
+
+
+def test_pass_configs_reach_the_lowering() -> None:
+    program = traced("gemm_dynamic_m")
+    assert "warpgroup_reg_alloc" in hopper.lower(program).source
+    plain = hopper.lower(program, {"tl.disable_warp_specialized": True})
+    assert "warpgroup_reg" not in plain.source
+
+
+def test_without_nvcc_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tileops.targets import _tilelang
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("no such file")
+
+    monkeypatch.setattr(_tilelang, "nvcc_command", lambda: None)
+    monkeypatch.setattr(_tilelang, "compile_sm90", fail)
+    with pytest.raises(TargetError, match=r"nvcc is not found; .* CUDA_HOME"):
+        hopper.compile(traced("dyn_rows_scalar_arg"), cache=tmp_path)
+    with pytest.raises(TargetError, match=r"nvcc is not found; .* CUDA_HOME"):
+        hopper.check("", cache=tmp_path)
 
 
 @pytest.mark.nvcc

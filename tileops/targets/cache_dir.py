@@ -4,7 +4,9 @@ It lies below ``TILELANG_CACHE_DIR`` where the user set that variable (it is Til
 user's cache folder of the platform::
 
     <root>/cpu/<key>/        kernel.so, kernel.cpp, meta.json
-    <root>/hopper/...        what TileLang keeps: libraries, cubins, traced sources
+    <root>/hopper/...        what TileLang keeps: libraries, cubins
+    <root>/lowered/          CUDA sources, made without a GPU to be looked at
+    <root>/checked/          what nvcc said about them
 
 Entries appear by one atomic rename and are never changed, so threads and processes may share the folder.
 """
@@ -68,6 +70,6 @@ def clear(root: StrPath | None = None) -> int:
     """Delete every compiled program; returns how many there were. Programs already loaded keep working."""
     base = cache_dir(root)
     count = len(_entry_folders(base))
-    for target in ("cpu", "hopper"):
+    for target in ("cpu", "hopper", "lowered", "checked"):
         shutil.rmtree(base / target, ignore_errors=True)
     return count

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _tilelang
+from .._store import make_folder
 from ..errors import TargetError
 from . import _compiler
 from .rewrite import lower_for_cpu
@@ -90,14 +91,7 @@ def _load(entry: Path) -> Library:
 def _make(program: Any, entry: Path, debug: bool) -> None:
     """Compile into a folder of our own, then name it in one step: readers see all of it or nothing."""
     source, kernels = generate(program)
-    try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".new-", dir=entry.parent))
-    except OSError as error:
-        raise TargetError(
-            f"cannot write to the cache folder {entry.parent} ({error.strerror}); "
-            "set TILELANG_CACHE_DIR to another one"
-        ) from error
+    work = Path(tempfile.mkdtemp(prefix=".new-", dir=make_folder(entry.parent)))
     try:
         (work / "kernel.cpp").write_text(source)
         _run_compiler(work, debug)
