@@ -20,7 +20,7 @@ from tileops.runner import build, choose, make_key, runner_for, target_of
 from tileops.spec import OpSpec, load
 from tileops.spec.expressions import Expression
 
-__all__ = ["Op"]
+__all__ = ["Op", "compare_signatures"]
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -60,7 +60,7 @@ class Op:
         if Op not in cls.__bases__:
             return  # a user's subclass of an operator inherits all of it
         cls.spec = load(cls.__name__)
-        _compare_signatures(cls)
+        compare_signatures(cls, cls.spec)
         compiled = compile_spec(cls.__name__)
         cls._call = compiled.call  # type: ignore[attr-defined]
         if cls.spec.implemented:
@@ -249,9 +249,12 @@ def _default(value: Any, kind: str) -> Any:
     return DTYPE[value] if isinstance(value, str) and "dtype" in kind else value
 
 
-def _compare_signatures(cls: type[Op]) -> None:
-    """The constructor and `forward` are written by hand; they must say what the manifest says."""
-    spec = cls.spec
+def compare_signatures(cls: type[Op], spec: OpSpec) -> None:
+    """Raise unless the constructor and `forward`, written by hand, say what the manifest says.
+
+    Raises:
+        TypeError: Names, order, defaults or kinds differ.
+    """
     wanted = {n: _REQUIRED if p.required else _default(p.default, p.type) for n, p in spec.params.items()}
     wanted |= {"target": None, "implementation": None}
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]

@@ -7,7 +7,7 @@ import importlib
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.kernel import Kernel, Key
 from tileops.spec.model import OpSpec
 
-__all__ = ["Entry", "Runner", "Verdict", "factory", "make_key", "verdicts"]
+__all__ = ["Entry", "Runner", "Verdict", "factory", "make_key", "trace", "verdicts"]
 
 log = logging.getLogger("tileops")
 
@@ -73,13 +73,16 @@ def make_key(spec: OpSpec, implementation: str, facts: Mapping[str, Any], target
     return Key(spec.name, implementation, target, dtypes, static)
 
 
-def factory(spec: OpSpec, key: Key) -> Kernel:
-    """Trace the programs of a key."""
+def factory(spec: OpSpec, implementation: str) -> Callable[[Key], Kernel]:
+    """The function of `tileops.kernels.<family>` that traces the programs of an implementation."""
     module = importlib.import_module(f"tileops.kernels.{spec.family}")
-    program = getattr(module, spec.implementations[key.implementation].program)
-    kernel = program(key)
-    assert isinstance(kernel, Kernel)
-    return kernel
+    program: Callable[[Key], Kernel] = getattr(module, spec.implementations[implementation].program)
+    return program
+
+
+def trace(spec: OpSpec, key: Key) -> Kernel:
+    """The kernel of a key, traced and not compiled."""
+    return factory(spec, key.implementation)(key)
 
 
 _entries: dict[Key, Entry] = {}
@@ -95,7 +98,7 @@ def build(spec: OpSpec, key: Key) -> Entry:
         if key in _entries:
             return _entries[key]
         started = time.perf_counter()
-        kernel = factory(spec, key)
+        kernel = trace(spec, key)
         target = targets.get(key.target)
         runs = tuple(target.compile(program, kernel.pass_configs or None) for program in kernel.programs)
         entry = Entry(kernel.launch, runs[0] if len(runs) == 1 else runs, key.implementation)

@@ -1,0 +1,127 @@
+"""Runs the probes of `expected.py` against a specification: the manifest's, or a mutation of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.conformance.expected import EXPECTED, Bad, Expected, Good, Probe
+from tests.conformance.plan import operator
+from tileops.compiled import DTYPE, Compiled, compile_functions
+from tileops.errors import CallError
+from tileops.op import compare_signatures
+from tileops.params import normalize
+from tileops.roofline import roofline
+from tileops.runner import Runner, choose, factory, make_key
+from tileops.spec import OpSpec
+from tileops.testing import assert_accurate, oracle
+
+RUNNABLE = 1 << 16  # elements of the largest tensor of a probe that is also run
+
+
+def run_battery(spec: OpSpec) -> None:
+    """Raise unless the specification does what `expected.py` says of its operator."""
+    compare_signatures(operator(spec), spec)
+    expected, functions = EXPECTED[spec.name], compile_functions(spec)
+    runner = Runner(spec, None, None)
+    check_dtypes(spec, functions, expected)
+    for implementation in spec.implementations:
+        assert callable(factory(spec, implementation))
+    for good in expected.good:
+        check_good(spec, functions, good)
+    for bad in [*expected.bad, *_wrong_dtypes(spec, expected)]:
+        check_bad(spec, functions, bad)
+    for good in expected.good:
+        if good.implementation is not None and _size(good.probe) <= RUNNABLE:
+            check_value(spec, functions, runner, good, expected.roundings)
+
+
+def meta(spec: OpSpec, probe: Probe) -> list[Tensor | None]:
+    """The probe's tensors without memory."""
+    return [None if s is None else torch.empty(s, dtype=_dtype(probe, n), device="meta") for n, s in probe.inputs.items()]
+
+
+def values(spec: OpSpec, probe: Probe) -> tuple[Any, ...]:
+    """Every param, defaults included."""
+    given = {n: DTYPE[v] if n.endswith("dtype") and v is not None else v for n, v in probe.params.items()}
+    return normalize(spec, [given.get(n, None if p.required else p.default) for n, p in spec.params.items()])
+
+
+def check_good(spec: OpSpec, functions: Compiled, good: Good) -> None:
+    tensors, params = meta(spec, good.probe), values(spec, good.probe)
+    _, outputs = functions.outputs(*tensors, *params)
+    dtype = DTYPE[good.out_dtype or good.probe.dtype]
+    assert [(tuple(s), d) for s, d in outputs] == [(shape, dtype) for shape in good.outputs], good.probe
+    facts = functions.facts(*tensors, *params)
+    if good.implementation is None:
+        with pytest.raises(NotImplementedError):
+            choose(spec, facts, "cpu", None)
+        return
+    chosen = choose(spec, facts, "cpu", None)
+    assert chosen == good.implementation, good.probe
+    key = make_key(spec, chosen, facts, "cpu")
+    for name, value in good.static.items():
+        assert getattr(key, name) == value, (good.probe, name)
+    cost = roofline(spec, facts)
+    assert good.flops in (None, cost.flops), (good.probe, cost)
+    assert good.bytes in (None, cost.bytes), (good.probe, cost)
+
+
+def check_bad(spec: OpSpec, functions: Compiled, bad: Bad) -> None:
+    tensors = meta(spec, bad.probe)
+    try:
+        functions.outputs(*tensors, *values(spec, bad.probe))
+    except CallError as error:
+        assert bad.says in str(error), (bad, str(error))
+        return
+    raise AssertionError(f"was not refused: {bad}")
+
+
+def check_value(spec: OpSpec, functions: Compiled, runner: Runner, good: Good, roundings: float) -> None:
+    probe = good.probe
+    generator = torch.Generator().manual_seed(0)
+    tensors = [
+        None if s is None else torch.randn(s, generator=generator).to(_dtype(probe, n)) for n, s in probe.inputs.items()
+    ]
+    params = values(spec, probe)
+    got = functions.core(None, runner, *tensors, *params)
+    want = oracle(spec)(*tensors, **dict(zip(spec.params, params, strict=True)))
+    pairs = zip(*((x,) if isinstance(x, Tensor) else x for x in (got, want)), strict=True)
+    for mine, theirs in pairs:
+        assert_accurate(mine, theirs, DTYPE[good.out_dtype or probe.dtype], roundings=roundings, name=str(probe))
+
+
+def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:
+    """Every dtype that a slot does not take, on the first good probe."""
+    out = []
+    first = expected.good[0].probe
+    for slot, allowed in expected.dtypes.items():
+        for name in ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int32", "bool"):
+            if name not in allowed:
+                out.append(Bad(f"{slot} must have dtype", dataclasses.replace(first, dtype=name)))
+    return out
+
+
+def check_dtypes(spec: OpSpec, functions: Compiled, expected: Expected) -> None:
+    """Every dtype that a slot takes is taken, on the first good probe, or refused for another reason than its name."""
+    first = expected.good[0].probe
+    for slot, allowed in expected.dtypes.items():
+        for name in allowed:
+            probe = dataclasses.replace(first, dtype=name)
+            try:
+                functions.outputs(*meta(spec, probe), *values(spec, probe))
+            except CallError as error:
+                assert f"{slot} must have dtype" not in str(error)
+
+
+def _dtype(probe: Probe, slot: str) -> torch.dtype:
+    own = probe.dtypes.get(slot, probe.dtype)
+    return DTYPE[own]
+
+
+def _size(probe: Probe) -> int:
+    return max(torch.Size(s).numel() for s in probe.inputs.values() if s is not None)

@@ -1,0 +1,63 @@
+"""Parametrizes tests over the manifest's calls and records what a run on a GPU found."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.plan import calls, first_calls
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", metavar="FILE", help="write what the conformance suite found, by operator, as JSON")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "call" in metafunc.fixturenames:
+        found = calls(metafunc.config.getoption("all_rows"))
+        metafunc.parametrize("call", found, ids=[call.id for call in found])
+    if "first_call" in metafunc.fixturenames:
+        found = first_calls()
+        metafunc.parametrize("first_call", found, ids=[call.spec.name for call in found])
+    if "specified_call" in metafunc.fixturenames:
+        found = calls(metafunc.config.getoption("all_rows"), False)
+        metafunc.parametrize("specified_call", found, ids=[call.id for call in found])
+
+
+class Recorder:
+    """Results by operator: passed and failed tests, and the largest error by dtype."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tests: dict[str, dict[str, int]] = defaultdict(lambda: {"passed": 0, "failed": 0})
+        self.errors: dict[str, dict[str, float]] = defaultdict(dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        facts: dict[str, Any] = dict(report.user_properties)
+        if "operator" not in facts or (report.when != "call" and not report.failed):
+            return
+        self.tests[facts["operator"]]["passed" if report.passed else "failed"] += 1
+        for dtype, error in facts.get("errors", {}).items():
+            worst = self.errors[facts["operator"]]
+            worst[dtype] = max(worst.get(dtype, 0.0), error)
+
+    def pytest_sessionfinish(self) -> None:
+        found = {name: {**counts, "relative_error": self.errors[name]} for name, counts in sorted(self.tests.items())}
+        self.path.write_text(json.dumps(found, indent=2) + "\n")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("record", None)
+    if path:
+        config.pluginmanager.register(Recorder(Path(path)), "conformance-record")
+
+
+@pytest.fixture(autouse=True)
+def _name_the_operator(request: pytest.FixtureRequest, record_property: Any) -> None:
+    for fixture in ("call", "first_call"):
+        if fixture in request.fixturenames:
+            record_property("operator", request.getfixturevalue(fixture).spec.name)

@@ -1,0 +1,97 @@
+"""Which calls the conformance suite makes: operators x cases x dtype rows x implementations, from the manifest."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tileops.compiled import DTYPE, compile_spec
+from tileops.op import Op
+from tileops.runner import verdicts
+from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
+from tileops.spec.cases import CaseError
+from tileops.testing import make_meta
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: an operator with the params, shapes and dtypes of a case."""
+
+    spec: OpSpec
+    index: int
+    bound: BoundCase
+    row: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.spec.name}-{self.index}-{self.row}"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Params as the constructor takes them."""
+        kinds = {name: param.type for name, param in self.spec.params.items()}
+        values = self.bound.params
+        return {n: DTYPE[v] if "dtype" in kinds[n] and v is not None else v for n, v in values.items()}
+
+    def op(self, implementation: str | None = None) -> Op:
+        return operator(self.spec)(**self.params, implementation=implementation)
+
+    def implementations(self, target: str) -> list[str]:
+        """Every implementation that serves the call, not only the one that would be chosen."""
+        values = [self.params[name] for name in self.spec.params]
+        facts = compile_spec(self.spec.name).facts(*make_meta(self.spec, self.bound), *values)
+        return [v.implementation for v in verdicts(self.spec, facts, target) if not v.reasons]
+
+
+def operator(spec: OpSpec) -> type[Op]:
+    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
+    return cls
+
+
+def specs(implemented: bool = True) -> list[OpSpec]:
+    return [spec for spec in all_specs().values() if spec.implemented == implemented]
+
+
+@functools.cache
+def calls(all_rows: bool, implemented: bool = True) -> list[Call]:
+    """The calls of a run: every case with one dtype row, in turn, so that every row is met; or with all rows."""
+    return [call for spec in specs(implemented) for call in _calls_of(spec, all_rows)]
+
+
+def _calls_of(spec: OpSpec, all_rows: bool) -> Iterator[Call]:
+    met: set[str] = set()
+    pending: list[Call] = []
+    for index, case in enumerate(spec.cases):
+        found = [call for call in _rows_of(spec, index, case) if not spec.implemented or call.implementations("cpu")]
+        fresh = [call for call in found if call.row not in met]
+        for call in found if all_rows else fresh[:1] or found[index % len(found) :][:1]:
+            met.add(call.row)
+            yield call
+        pending += [] if all_rows else fresh[1:]
+    for call in pending:  # more rows than cases
+        if call.row not in met:
+            met.add(call.row)
+            yield call
+
+
+def _rows_of(spec: OpSpec, index: int, case: dict[str, Any]) -> Iterator[Call]:
+    for row in spec.rows:
+        try:
+            yield Call(spec, index, bind_case(spec, case, row=row), "-".join(dict.fromkeys(row.values())))
+        except CaseError:
+            continue  # a row that the case's own rules exclude, as float8 without scales
+
+
+def first_calls(implemented: bool = True) -> list[Call]:
+    """The first case of every operator, with its first row."""
+    seen: dict[str, Call] = {}
+    for call in calls(False, implemented):
+        seen.setdefault(call.spec.name, call)
+    return list(seen.values())

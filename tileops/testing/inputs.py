@@ -1,0 +1,96 @@
+"""Tensors for a case of the manifest."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tileops.compiled import DTYPE
+from tileops.spec import BoundCase, OpSpec
+from tileops.spec.expressions import Expression
+
+__all__ = ["make_inputs", "make_meta", "oracle"]
+
+
+def make_inputs(spec: OpSpec, case: BoundCase, *, device: str = "cpu", seed: int = 0) -> list[Tensor | None]:
+    """Random inputs of a case: normal floats, and index tensors from the maker that the manifest names."""
+    generator = torch.Generator().manual_seed(seed)
+    made: dict[str, Tensor | None] = {}
+    for name, member in spec.inputs.items():
+        shape, dtype = case.shapes[name], case.dtypes[name]
+        if shape is None or dtype is None:
+            made[name] = None
+        elif member.make is None:
+            made[name] = _random(shape, DTYPE[dtype], generator)
+        else:
+            made[name] = _make(member.make, shape, DTYPE[dtype], case, generator)
+    return [None if t is None else t.to(device) for t in made.values()]
+
+
+def make_meta(spec: OpSpec, case: BoundCase) -> list[Tensor | None]:
+    """Tensors of the case's shapes and dtypes without memory."""
+    out: list[Tensor | None] = []
+    for name in spec.inputs:
+        shape, dtype = case.shapes[name], case.dtypes[name]
+        missing = shape is None or dtype is None
+        out.append(None if missing else torch.empty(shape, dtype=DTYPE[str(dtype)], device="meta"))
+    return out
+
+
+def oracle(spec: OpSpec) -> Callable[..., Any]:
+    """The operator's float64 formulation, `tileops.reference.<family>.<torch name>`."""
+    module = importlib.import_module(f"tileops.reference.{spec.family}")
+    function: Callable[..., Any] = getattr(module, spec.torch_name)
+    return function
+
+
+def _random(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> Tensor:
+    if dtype is torch.bool:
+        return torch.randint(0, 2, tuple(shape), generator=generator).bool()
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return torch.randint(-8, 8, tuple(shape), generator=generator).to(dtype)
+    return torch.randn(tuple(shape), generator=generator).to(dtype)
+
+
+def _make(text: str, shape: Sequence[int], dtype: torch.dtype, case: BoundCase, generator: torch.Generator) -> Tensor:
+    """Values of an index tensor from `maker(expression, ...)`."""
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    arguments = [Expression(ast.unparse(a)).evaluate(case.variables) for a in call.args]
+    return _MAKERS[call.func.id](tuple(shape), generator, *arguments).to(dtype)
+
+
+def _lengths(shape: tuple[int, ...], generator: torch.Generator, least: int, most: int) -> Tensor:
+    """Lengths in `[least, most]`; the first is `least` and the last is `most`."""
+    out = torch.randint(least, most + 1, shape, generator=generator)
+    out.view(-1)[:1], out.view(-1)[-1:] = least, most
+    return out
+
+
+def _distinct_pages(shape: tuple[int, ...], generator: torch.Generator, pages: int) -> Tensor:
+    """A table of pages, all different while there are enough, in no order."""
+    count = shape[0] * shape[1]
+    rounds = -(-count // pages) if pages else 0
+    order = [torch.randperm(pages, generator=generator) for _ in range(rounds)]
+    return torch.cat(order)[:count].reshape(shape) if order else torch.zeros(shape)
+
+
+def _permutation_or_minus_one(shape: tuple[int, ...], generator: torch.Generator, rows: int) -> Tensor:
+    """Different rows out of `rows`, every fourth replaced by -1."""
+    (count,) = shape
+    out = torch.full(shape, -1)
+    out[: min(count, rows)] = torch.randperm(rows, generator=generator)[:count]
+    out[::4] = -1
+    return out
+
+
+_MAKERS: dict[str, Callable[..., Tensor]] = {
+    "lengths": _lengths,
+    "distinct_pages": _distinct_pages,
+    "permutation_or_minus_one": _permutation_or_minus_one,
+}
