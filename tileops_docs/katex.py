@@ -1,12 +1,13 @@
 """Python-Markdown extension: typeset the formulas that arithmatex found, with KaTeX, while the page is built.
 
-Readers get HTML and CSS and run no script for it. A formula that KaTeX rejects raises, and MkDocs names the page.
+Readers get HTML and CSS and run no script for it. A formula that KaTeX rejects raises, and MkDocs names
+the page.
 """
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ SOURCE = Path(__file__).parent / "vendor" / "katex.min.js"
 RENDER = """
 function render(tex, displayMode) {
   try {
-    return {html: katex.renderToString(tex, {displayMode, throwOnError: true, strict: 'error', trust: false})};
+    const options = {displayMode, throwOnError: true, strict: 'error', trust: false};
+    return {html: katex.renderToString(tex, options)};
   } catch (error) {
     return {error: error.message};
   }
@@ -46,7 +48,7 @@ def _engine() -> MiniRacer:
     return engine
 
 
-@lru_cache(maxsize=None)
+@cache
 def render(tex: str, display: bool) -> str:
     """The HTML of one formula; the cache holds because the same symbols return on every page."""
     answer = json.loads(_engine().call("typeset", tex, display))
@@ -61,7 +63,7 @@ class _Typeset(Treeprocessor):
             text = element.text or ""
             if "arithmatex" not in (element.get("class") or "").split() or CLOSED.get(text[:2]) != text[-2:]:
                 continue
-            # The stash would otherwise hold escaped text, and "&" would be typeset as "amp;" without an error.
+            # Escaped text would typeset "&" as "amp;", without an error.
             html = render(unescape(text[2:-2]).strip(), text[:2] == "\\[")
             element.set("data-search-exclude", "")
             element.text = self.md.htmlStash.store(html)

@@ -1,4 +1,4 @@
-"""An operator's page as data: what the template shows, computed from the manifest, the sources and recorded runs."""
+"""An operator's page as data: what the template shows, from the manifest, the sources and recorded runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tileops_docs import sources
 from tileops_docs.sources import Source
 from tileops_docs.verification import Verification, verification
 
-__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow"]
+__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow", "words"]
 
 LINE = 88
 
@@ -66,6 +66,7 @@ class OpPage:
     # ------------------------------------------------------------------------------------------------ facts
     @property
     def name(self) -> str:
+        """Class name."""
         return self.spec.name
 
     @cached_property
@@ -143,7 +144,11 @@ class OpPage:
         spec = self.spec
         if not spec.implemented:
             return [
-                Badge("specified, not implemented", "todo", "Arguments are checked and shapes are known; nothing is computed"),
+                Badge(
+                    "specified, not implemented",
+                    "todo",
+                    "Arguments are checked and shapes are known; nothing is computed",
+                ),
                 *self._dtype_badges(),
                 *self._in_place(),
             ]
@@ -162,9 +167,15 @@ class OpPage:
         first = self.slots[0]
         seen: dict[str, bool] = {}
         for row in self.spec.rows:
-            seen[row[first]] = seen.get(row[first], False) or bool(self.serving(row)) or not self.spec.implemented
+            seen[row[first]] = (
+                seen.get(row[first], False) or bool(self.serving(row)) or not self.spec.implemented
+            )
         return [
-            Badge(name, "dtype" if runs else "todo", f"{first} may be {name}" + ("" if runs else "; specified, not implemented"))
+            Badge(
+                name,
+                "dtype" if runs else "todo",
+                f"{first} may be {name}" + ("" if runs else "; specified, not implemented"),
+            )
             for name, runs in seen.items()
         ]
 
@@ -176,29 +187,47 @@ class OpPage:
     def _verified(self) -> Badge:
         run = self.verification
         if run is None:
-            return Badge("not run on an H200", "plain", "No run of the conformance suite on an H200 is recorded")
+            return Badge(
+                "not run on an H200", "plain", "No run of the conformance suite on an H200 is recorded"
+            )
         if not run.passed:
             return Badge("fails on H200", "bad", "The recorded run of the conformance suite had failures")
         if run.stale:
             return Badge("H200 run is stale", "warn", "The kernels changed since the recorded run")
-        return Badge("verified on H200", "good", f"The conformance suite passed there on {run.facts.get('date', 'an unknown date')}")
+        return Badge(
+            "verified on H200",
+            "good",
+            f"The conformance suite passed there on {run.facts.get('date', 'an unknown date')}",
+        )
 
     # ------------------------------------------------------------------------------------------------- text
     @cached_property
     def call(self) -> str:
         """Constructor and call, in one block."""
         spec = self.spec
-        params = [_parameter(name, _shown_type(p.type), p.required, _value(p)) for name, p in spec.params.items()]
+        params = [
+            _parameter(name, _shown_type(p.type), p.required, _value(p)) for name, p in spec.params.items()
+        ]
         params += ["target: str | None = None", "implementation: str | None = None"]
-        inputs = [f"{n}: Tensor | None = None" if i.optional else f"{n}: Tensor" for n, i in spec.inputs.items()]
+        inputs = [
+            f"{n}: Tensor | None = None" if i.optional else f"{n}: Tensor" for n, i in spec.inputs.items()
+        ]
         results = ", ".join(spec.returned)
-        return "\n".join([_lines(f"op = tileops.{spec.name}", ["*", *params]), _lines(f"{results} = op", inputs)])
+        return "\n".join(
+            [_lines(f"op = tileops.{spec.name}", ["*", *params]), _lines(f"{results} = op", inputs)]
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the name, for a line to break between."""
+        return words(self.name)
 
     @cached_property
     def aliases(self) -> list[str]:
-        """Lower-case spellings under which the search finds the operator."""
-        stem = re.sub(r"(Fwd|Bwd)?Op$", "", self.name)
-        return list(dict.fromkeys([stem.lower(), self.name.lower(), self.spec.torch_name, self.spec.torch_name.replace("_", "")]))
+        """Lower-case spellings for the search, which splits `RMSNorm` into words but not `rmsnorm`."""
+        parts = words(re.sub(r"(Fwd|Bwd)?Op$", "", self.name))
+        tails = ["".join(parts[n:]).lower() for n in range(len(parts) - 1)]
+        return list(dict.fromkeys([*(tails or [parts[0].lower()]), self.name.lower(), self.spec.torch_name]))
 
     def default(self, name: str) -> str | None:
         """The default of a param, as Python writes it."""
@@ -221,7 +250,7 @@ class OpPage:
         return ", ".join(f"{name} = {value}" for name, value in entry.items() if name not in hidden)
 
     def descriptions(self, cls: Any) -> dict[str, str]:
-        """What the docstrings of the class and of `forward` say of each param, input and output, in Markdown."""
+        """What the docstrings of the class and of `forward` say of each param and tensor, in Markdown."""
         forward = cls.members.get("forward")
         out: dict[str, str] = {}
         for docstring in filter(None, [cls.docstring, forward.docstring if forward is not None else None]):
@@ -229,8 +258,16 @@ class OpPage:
                 if section.kind.value == "parameters":
                     out |= {item.name: item.description for item in section.value}
                 if section.kind.value == "returns":
-                    out |= {name: item.description for name, item in zip(self.spec.returned, section.value, strict=False)}
+                    out |= {
+                        name: item.description
+                        for name, item in zip(self.spec.returned, section.value, strict=False)
+                    }
         return out
+
+
+def words(name: str) -> list[str]:
+    """`RMSNormFwdOp` -> RMS, Norm, Fwd, Op."""
+    return re.findall(r"[A-Z][A-Z0-9]+(?=[A-Z][a-z]|$)|[A-Z][a-z]*[0-9]*[a-z]*|[a-z0-9]+", name)
 
 
 def _only_dtypes(rule: Expression, row: dict[str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 __all__ = ["ROOT", "Source", "function", "link"]
@@ -63,7 +63,7 @@ def link(repository: str, fragment: str) -> str:
     return f"{repository.rstrip('/')}/blob/main/{fragment}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parse(file: Path) -> tuple[str, ast.Module]:
     text = file.read_text(encoding="utf-8")
     return text, ast.parse(text)

@@ -16,7 +16,7 @@ from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
 from tileops.spec import OpSpec, all_specs, load_family
-from tileops_docs.page import OpPage
+from tileops_docs.page import OpPage, words
 
 if TYPE_CHECKING:
     from markdown import Markdown
@@ -35,9 +35,14 @@ def operator_index(family: str | None = None) -> list[str]:
     lines += [_row(head), _row(["---"] * len(head))]
     for spec in sorted(specs.values(), key=lambda s: (s.family, s.status != "implemented", s.name)):
         page = OpPage(spec, "")
-        cells = [f"[`{spec.name}`][tileops.ops.{spec.family}.{spec.name}]"]
+        cells = [_link(spec)]
         cells += [] if family else [f"[{_title(spec.family)}]({spec.family}.md)"]
-        cells += [_dtypes(spec), _status(spec), ", ".join(f"`{name}`" for name in spec.implementations) or "–", _verified(page)]
+        cells += [
+            _dtypes(spec),
+            _status(spec),
+            ", ".join(f"`{name}`" for name in spec.implementations) or "–",
+            _verified(page),
+        ]
         lines.append(_row(cells))
     return [*lines, "", "</div>"]
 
@@ -47,7 +52,15 @@ def operator_replaces(_: str | None = None) -> list[str]:
     lines = [_row(["PyTorch", "Operator", "Status"]), _row(["---"] * 3)]
     for spec in sorted(all_specs().values(), key=lambda s: s.ref_api or ""):
         if spec.ref_api:
-            lines.append(_row([f"`{spec.ref_api}`", f"[`{spec.name}`][tileops.ops.{spec.family}.{spec.name}]", _status(spec)]))
+            lines.append(
+                _row(
+                    [
+                        f"`{spec.ref_api}`",
+                        _link(spec),
+                        _status(spec),
+                    ]
+                )
+            )
     return ["", *lines, ""]
 
 
@@ -55,8 +68,15 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _link(spec: OpSpec) -> str:
+    name = "<wbr>".join(words(spec.name))
+    return f"[<code>{name}</code>][tileops.ops.{spec.family}.{spec.name}]"
+
+
 def _title(family: str) -> str:
-    return {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling"}.get(family, family.replace("_", " ").capitalize())
+    return {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling"}.get(
+        family, family.replace("_", " ").capitalize()
+    )
 
 
 def _dtypes(spec: OpSpec) -> str:

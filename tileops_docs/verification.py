@@ -4,8 +4,8 @@ The file `docs/data/h200/verification.json` maps each operator to its run:
 
     {"device": "NVIDIA H200", "date": "2026-11-30", "driver": "580.65", "versions": {"torch": "2.11.0", ...},
      "ops": {"RMSNormFwdOp": {"kernel_hash": "...", "passed": 41, "failed": 0,
-                              "results": [{"implementation": "rows", "dtypes": {"x": "bfloat16"},
-                                           "cases": 6, "max_error": 0.0039, "bound": 0.0078, "passed": true}]}}}
+                              "results": [{"implementation": "rows", "dtypes": {"x": "bfloat16"}, "cases": 6,
+                                           "max_error": 0.0039, "bound": 0.0078, "passed": true}]}}}
 
 Every field of a run may stand beside `kernel_hash` instead, for operators that were run on another day.
 """
@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tileops_docs.provenance import kernel_hash
+from tileops.provenance import kernel_hash
 from tileops_docs.sources import ROOT
 
 __all__ = ["RECORD", "Verification", "verification"]
