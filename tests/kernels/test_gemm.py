@@ -1,0 +1,56 @@
+"""Values of the matrix products on the CPU against the oracle, at the sizes where tiles end."""
+
+import pytest
+import torch
+
+from tests.kernels.building import build, close, poisoned, randn
+from tileops.kernels import gemm as kernels
+from tileops.reference import gemm as oracles
+
+LAYOUTS = [(False, True), (False, False), (True, False), (True, True)]
+
+
+def check(run, dtype, m, n, k, trans_a, trans_b):
+    a = randn(*((k, m) if trans_a else (m, k)), dtype=dtype)
+    b = randn(*((n, k) if trans_b else (k, n)), dtype=dtype, seed=1)
+    d = poisoned(m, n, dtype=dtype)
+    run(a, b, d)
+    close(d, oracles.gemm(a, b, trans_a=trans_a, trans_b=trans_b), 4 * k)
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), LAYOUTS)
+def test_aligned_sizes(trans_a, trans_b):
+    run = build(kernels.gemm_tma, ("a", "b"), "bfloat16", trans_a=trans_a, trans_b=trans_b)
+    for m, n, k in [(8, 8, 8), (128, 256, 64), (136, 264, 200), (0, 8, 8), (8, 8, 0)]:
+        if m * n:
+            check(run, "bfloat16", m, n, k, trans_a, trans_b)
+
+
+def test_rows_of_a_need_not_be_aligned():
+    run = build(kernels.gemm_small, ("a", "b"), "float16", trans_a=False, trans_b=True)
+    for m, n, k in [(1, 8, 8), (129, 136, 72)]:
+        check(run, "float16", m, n, k, False, True)
+
+
+@pytest.mark.parametrize("rows", [64, 128])
+def test_split(rows):
+    """One piece; pieces of equal size; a last piece that is shorter; a last tile of K that is cut off."""
+    run = build(kernels.gemm_split, ("a", "b"), "float16", trans_a=False, trans_b=True, rows=rows)
+    for m, n, k in [(1, 8, 64), (17, 72, 512), (65, 64, 1032)]:
+        check(run, "float16", m, n, k, False, True)
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), LAYOUTS)
+def test_any_size(trans_a, trans_b):
+    run = build(kernels.gemm_general, ("a", "b"), "float16", trans_a=trans_a, trans_b=trans_b)
+    for m, n, k in [(1, 1, 1), (65, 129, 67), (33, 31, 17), (4, 3, 0)]:
+        check(run, "float16", m, n, k, trans_a, trans_b)
+
+
+def test_infinity_stays_in_its_row_and_column():
+    run = build(kernels.gemm_general, ("a", "b"), "float16", trans_a=False, trans_b=True)
+    a, b, d = torch.ones(3, 5).half(), torch.ones(7, 5).half(), poisoned(3, 7, dtype="float16")
+    a[1, 4] = float("inf")
+    run(a, b, d)
+    assert d[1].isinf().all()
+    assert (d[[0, 2]] == 5).all()
