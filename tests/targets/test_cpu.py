@@ -1,11 +1,15 @@
 """The corpus on the CPU: every program runs and agrees with PyTorch."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import tilelang.language as T
 import torch
 
 from tests.targets.programs import CASES, REFUSED, decode
-from tests.targets.programs.case import BF16, F32, arguments, as_list, compare, poisoned, randn
+from tests.targets.programs.case import BF16, F32, I32, arguments, as_list, compare, poisoned, randn
 from tileops.targets import UnsupportedOnCpu, cpu
 
 
@@ -117,6 +121,32 @@ def test_debug_shows_unwritten_memory() -> None:
     y = torch.zeros(32)
     cpu.compile(unwritten(32), debug=True)(y)
     assert (y < -1e38).all()
+
+
+def beyond(n: int):
+    @T.prim_func
+    def main(X: T.Tensor((n,), F32), At: T.Tensor((1,), I32)):
+        with T.Kernel(1, threads=n):
+            s = T.alloc_shared((n,), F32)
+            T.copy(X, s)
+            X[0] = s[At[0]]
+
+    return main
+
+
+OUT_OF_BOUNDS = """
+import torch
+from tests.targets.test_cpu import beyond
+from tileops.targets import cpu
+cpu.compile(beyond(32), debug=True)(torch.zeros(32), torch.tensor([100], dtype=torch.int32))
+"""
+
+
+def test_debug_stops_at_an_index_out_of_bounds() -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", OUT_OF_BOUNDS], cwd=root, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "index 100 out of bounds for type 'float [32]'" in done.stderr
 
 
 def asserting(n: int):

@@ -6,6 +6,7 @@ pointers to the library. Everything that can be decided from the signature is de
 
 import ctypes
 import keyword
+import linecache
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -87,7 +88,7 @@ class _Signature:
                     continue
                 names = [f"_{what}{i}_{d}" for d in range(len(want))]
                 read = f"{arg}.shape" if what == "size" else f"{arg}.stride()"
-                self.lines.append(f"{''.join(n + ', ' for n in names) or '()'} = {read}")
+                self.lines.append(f"({''.join(n + ', ' for n in names)}) = {read}")
                 self.declared += [(i, what, d, n, want[d]) for d, n in enumerate(names)]
 
     def solve(self) -> None:
@@ -149,7 +150,12 @@ def launcher(program: Any, library: Library) -> Callable[..., None]:
     if "tl_check(" in library.source:
         namespace["_take_failed"] = library.lib.tl_take_failed
         calls.append("if _take_failed(): raise AssertionError('T.device_assert failed')")
-    exec(compile(signature.text(calls), "<tileops CPU launcher>", "exec"), namespace)
+    text, file = (
+        signature.text(calls),
+        f"<tileops launcher {library.kernels[0]['symbol']} {id(library.lib):x}>",
+    )
+    exec(compile(text, file, "exec"), namespace)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks
     return namespace["launch"]
 
 
@@ -157,34 +163,34 @@ def _reports(signature: _Signature) -> dict[str, Any]:
     """What the launcher calls when an argument does not fit: each raises ``ValueError`` and names it."""
     names = signature.names
 
-    def wrong(i: int, value: Any) -> NoReturn:
+    def misfit(i: int, problem: str) -> NoReturn:
+        raise ValueError(f"argument {names[i]}: {problem}") from None
+
+    def wrong(i: int, value: Any) -> None:
         want = _torch_dtype(signature.buffers[i].dtype)
         got = f"{value.dtype} on {value.device}" if isinstance(value, torch.Tensor) else type(value).__name__
-        raise ValueError(f"argument {names[i]}: expected a {want} CPU tensor, got {got}")
+        misfit(i, f"expected a {want} CPU tensor, got {got}")
 
     def shape(*args: Any) -> None:
         for i, _, buffer in signature.tensors():
             if not isinstance(args[i], torch.Tensor):
                 wrong(i, args[i])
             if args[i].dim() != len(buffer.shape):
-                raise ValueError(
-                    f"argument {names[i]}: expected {len(buffer.shape)} dimensions, got {args[i].dim()}"
-                )
+                misfit(i, f"expected {len(buffer.shape)} dimensions, got {args[i].dim()}")
 
     def scalar(*args: Any) -> None:
-        for name, value, param, buffer in zip(names, args, signature.params, signature.buffers, strict=True):
-            if buffer is None and not isinstance(value, int if "int" in str(param.dtype) else (int, float)):
-                raise ValueError(
-                    f"argument {name}: expected a number ({param.dtype}), got {type(value).__name__}"
-                )
+        for i, (value, param) in enumerate(zip(args, signature.params, strict=True)):
+            number = int if "int" in str(param.dtype) else (int, float)
+            if signature.buffers[i] is None and not isinstance(value, number):
+                misfit(i, f"expected a number ({param.dtype}), got {type(value).__name__}")
 
-    def differs(i: int, what: str, d: int, got: int, want: int) -> NoReturn:
-        raise ValueError(f"argument {names[i]}: {what} {got} in dimension {d}, expected {want}")
+    def differs(i: int, what: str, d: int, got: int, want: int) -> None:
+        misfit(i, f"{what} {got} in dimension {d}, expected {want}")
 
-    def scattered(i: int, value: torch.Tensor) -> NoReturn:
-        raise ValueError(f"argument {names[i]}: expected a contiguous tensor, got strides {value.stride()}")
+    def scattered(i: int, value: torch.Tensor) -> None:
+        misfit(i, f"expected a contiguous tensor, got strides {value.stride()}")
 
-    def large(name: str, value: int) -> NoReturn:
+    def large(name: str, value: int) -> None:
         raise ValueError(f"size {name} = {value} needs T.dynamic({name!r}, 'int64')")
 
     dtypes = {f"_dtype{i}": _torch_dtype(buffer.dtype) for i, _, buffer in signature.tensors()}
