@@ -1,0 +1,161 @@
+"""Dense softmax attention with grouped key/value heads: one pass over the keys, nothing quadratic in memory.
+
+A block owns a tile of query rows of one head. It keeps the unnormalized output, the running maximum and the
+running sum of every row in registers, and walks over tiles of keys and values (online softmax). Bound:
+matrix rate; two products of 2 * S_q * S_kv * D operations a head, fewer by what the mask hides.
+"""
+
+import math
+from typing import Any
+
+import tilelang.language as T
+
+from tileops.kernel import Kernel, Key
+
+F32 = "float32"
+LOG2E = math.log2(math.e)
+
+
+@T.macro
+def load_rows(X, s, b, row, h, rows, width, tma):
+    """Rows of one head into shared memory, zeros beyond the sequence and beyond the head dimension."""
+    if tma:
+        T.copy(X[b, row : row + rows, h, 0:width], s)
+    else:
+        for i, j in T.Parallel(rows, width):
+            s[i, j] = X[b, row + i, h, j]
+
+
+@T.macro
+def online_softmax(s, p, o, top, prev, low, alpha, part, total, factor, rows, cols, width):
+    """Scores to weights, in base 2 relative to the running maximum; what was summed before is rescaled.
+
+    `low` is the maximum in units of the exponent, or 0 for a row that has seen no key: -inf - -inf is NaN.
+    """
+    T.copy(top, prev)
+    T.reduce_max(s, top, dim=1, clear=False)
+    for i in T.Parallel(rows):
+        top[i] = T.max(top[i], prev[i])
+        low[i] = T.if_then_else(top[i] == -T.infinity(F32), 0.0, top[i] * factor)
+        alpha[i] = T.exp2(prev[i] * factor - low[i])
+    for i, j in T.Parallel(rows, cols):
+        s[i, j] = T.exp2(s[i, j] * factor - low[i])
+    T.reduce_sum(s, part, dim=1)
+    for i in T.Parallel(rows):
+        total[i] = total[i] * alpha[i] + part[i]
+    T.copy(s, p)
+    for i, j in T.Parallel(rows, width):
+        o[i, j] = o[i, j] * alpha[i]
+
+
+@T.macro
+def hide(s, first_row, first_key, keys, left, right, rows, cols, has_left, has_right):
+    """-inf for keys outside the sequence or the window; `first_row` is the key coordinate of row 0."""
+    for i, j in T.Parallel(rows, cols):
+        seen = first_key + j < keys
+        if has_right:
+            seen = seen and (first_key + j <= first_row + i + right)
+        if has_left:
+            seen = seen and (first_key + j >= first_row + i - left)
+        s[i, j] = T.if_then_else(seen, s[i, j], -T.infinity(F32))
+
+
+def tile(key: Key) -> tuple[int, int, int, int]:
+    """Query rows, keys, padded head dimension and threads."""
+    width = -(-key.D // 64) * 64
+    if key.short:
+        return 64, 64 if width > 128 else 128, width, 128
+    return 128, 128 if width <= 128 else 64, width, 256
+
+
+def grouped_query_attention_dense(key: Key) -> Kernel:
+    """Flash attention: TMA loads of keys and values run ahead of wgmma, two warp groups of 64 rows compute.
+
+    Scores and weights stay in registers. Tiles of keys that no row of the block sees are not visited, and
+    only tiles that the edge of a mask crosses are masked. Blocks of late rows, which see the most keys when
+    causal, start first. Lengths, batch and head counts are dynamic; D, and which masks there are, are
+    static.
+    """
+    dtype, has_left, has_right = key.dtype("q"), key.left, key.right or key.causal
+    bm, bn, width, threads = tile(key)
+    b, s_q, s_kv, h, h_kv = (T.dynamic(name) for name in ("b", "s_q", "s_kv", "h", "h_kv"))
+    d, tma = key.D, key.D % 8 == 0
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((b, s_q, h, d), dtype),
+        K: T.Tensor((b, s_kv, h_kv, d), dtype),
+        V: T.Tensor((b, s_kv, h_kv, d), dtype),
+        O: T.Tensor((b, s_q, h, d), dtype),
+        left: T.int32,
+        right: T.int32,
+        inner: T.float32,
+        factor: T.float32,
+    ):
+        with T.Kernel(h, T.ceildiv(s_q, bm), b, threads=threads) as (hq, by, bz):
+            sq, out = T.alloc_shared((bm, width), dtype), T.alloc_shared((bm, width), dtype)
+            sk, sv = T.alloc_shared((bn, width), dtype), T.alloc_shared((bn, width), dtype)
+            s, p = T.alloc_fragment((bm, bn), F32), T.alloc_fragment((bm, bn), dtype)
+            o = T.alloc_fragment((bm, width), F32)
+            top, prev, low, alpha, part, total = (T.alloc_fragment((bm,), F32) for _ in range(6))
+            hk = T.truncdiv(hq, T.truncdiv(h, h_kv))
+            row = (T.ceildiv(s_q, bm) - 1 - by) * bm
+            place = row + s_kv - s_q  # key coordinate of the block's first row
+            final = T.min(row + bm, s_q) - 1 + s_kv - s_q
+            end = T.min(s_kv, final + right + 1) if has_right else s_kv
+            begin = T.max(0, place - left) // bn if has_left else 0
+            load_rows(Q, sq, bz, row, hq, bm, width, tma)
+            T.clear(o)
+            T.clear(total)
+            T.fill(top, -T.infinity(F32))
+            # At least one step, if only a masked one: q must have landed before `out` reuses its place.
+            for t in T.Pipelined(T.max(1, T.ceildiv(end, bn) - begin), num_stages=2 if tma else 0):
+                n0 = (begin + t) * bn
+                load_rows(K, sk, bz, n0, hk, bn, width, tma)
+                T.gemm(sq, sk, s, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
+                if key.softcapped:
+                    for i, j in T.Parallel(bm, bn):
+                        s[i, j] = T.tanh(s[i, j] * inner)
+                elif key.negative:
+                    for i, j in T.Parallel(bm, bn):
+                        s[i, j] = s[i, j] * inner
+                edge = n0 + bn > s_kv
+                if has_right:
+                    edge = edge or (n0 + bn - 1 > place + right)
+                if has_left:
+                    edge = edge or (n0 < place + bm - 1 - left)
+                if edge:
+                    hide(s, place, n0, s_kv, left, right, bm, bn, has_left, has_right)
+                online_softmax(s, p, o, top, prev, low, alpha, part, total, factor, bm, bn, width)
+                load_rows(V, sv, bz, n0, hk, bn, width, tma)
+                T.gemm(p, sv, o, policy=T.GemmWarpPolicy.FullRow)
+            for i, j in T.Parallel(bm, width):
+                o[i, j] = T.if_then_else(total[i] == 0.0, 0.0, o[i, j] / total[i])
+            if tma:
+                T.copy(o, out)
+                T.copy(out, O[bz, row : row + bm, hq, 0:width])
+            else:
+                T.copy(o, O[bz, row : row + bm, hq, 0:width], disable_tma=True)
+
+    return Kernel(main, launch=launcher(key), claims=("wgmma", "tma_load") if tma else ("wgmma",))
+
+
+def launcher(key: Key) -> Any:
+    """Launch with the scalars of the weight `exp2(f(s) * factor)`: f(s) is s, s * inner or tanh(s * inner)."""
+
+    def launch(run, q, k, v, q_scale, k_scale, v_scale, cos, sin, o, left, right, scale, cap):
+        if k.shape[1] == 0:
+            o.zero_()
+            return
+        if key.softcapped:
+            inner, factor = scale / cap, cap * LOG2E
+        elif key.negative:
+            inner, factor = scale * LOG2E, 1.0
+        else:
+            inner, factor = 1.0, scale * LOG2E
+        longest = q.shape[1] + k.shape[1]  # an unbounded window, and no overflow in 32 bits
+        left = min(left, longest) if left >= 0 else longest
+        right = 0 if key.causal else min(right, longest) if right >= 0 else longest
+        run(q, k, v, o, left, right, inner, factor)
+
+    return launch
