@@ -39,18 +39,20 @@ class Compiled(NamedTuple):
 
 
 def undisturbed() -> bool:
-    """Whether no mode, transform or profiler watches operators: then the dispatcher would add nothing."""
+    """Whether no mode, transform, trace or profiler watches operators: then the dispatcher would add nothing."""
     return (
         _dispatch_modes() == 0
         and _function_modes() == 0
         and _transforms() is None
         and not profiler._is_profiler_enabled
+        and _jit_trace() is None
     )
 
 
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transforms = torch._C._functorch.peek_interpreter_stack
+_jit_trace = torch._C._get_tracing_state
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -81,6 +83,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "dense": dense,
         "device_guard": torch.cuda.device,
         "empty": torch.empty,
+        "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,
         "is_compiling": torch.compiler.is_compiling,
         "solve": functools.partial(_solve, fail["fail_unsolvable"]),

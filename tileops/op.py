@@ -68,7 +68,9 @@ class Op:
         for name in cls.spec.params:
             setattr(cls, name, property(functools.partial(_param, name)))
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None, **params: Any) -> None:
+    def __init__(
+        self, *, target: str | None = None, implementation: str | None = None, **params: Any
+    ) -> None:
         spec = self.spec
         self._values = normalize(spec, [params[name] for name in spec.params])
         self._target, self._implementation = target, implementation
@@ -76,10 +78,12 @@ class Op:
             _require_target(spec.name, target)
         if implementation is not None and implementation not in spec.implementations:
             known = ", ".join(map(repr, spec.implementations)) or "none"
-            raise CallError(f"{spec.name}: implementation={implementation!r} does not exist; there are {known}")
+            raise CallError(
+                f"{spec.name}: implementation={implementation!r} does not exist; there are {known}"
+            )
         self._check_params()
         self._runner = runner_for(spec.name, target, implementation)
-        self._last: list[Any] = [None]  # shapes and dtypes of the last call, for eval_roofline
+        self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
         return self.forward(*tensors, **named)
@@ -102,7 +106,9 @@ class Op:
             CallError: The call would be refused.
         """
         facts = self._facts(tensors)
-        return explain(self.spec, facts, self._target_for(facts["device"]), self._implementation, self._padded(tensors))
+        return explain(
+            self.spec, facts, self._target_for(facts["device"]), self._implementation, self._padded(tensors)
+        )
 
     def build(self, *tensors: Tensor | None) -> None:
         """Build the kernel for calls like this one ahead of time, for example before a CUDA graph is captured.
@@ -193,10 +199,10 @@ class Op:
             return compile_spec(self.spec.name).core(self, self._runner, *tensors, *self._values)
         if torch.compiler.is_compiling():
             return self._overload(*tensors, *_listed(self._values), self._implementation)
-        facts_of = compile_spec(self.spec.name).outputs
-        facts_of(*tensors, *self._values)
-        self._last[0] = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
-        return self._overload(*tensors, *_listed(self._values), self._implementation)
+        compile_spec(self.spec.name).outputs(*tensors, *self._values)  # refuse before the dispatcher does
+        result = self._overload(*tensors, *_listed(self._values), self._implementation)
+        self._last = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
+        return result
 
     def _facts(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
         missing = len(self.spec.inputs) - len(tensors)
@@ -206,7 +212,7 @@ class Op:
         return facts
 
     def _last_tensors(self) -> tuple[Tensor | None, ...]:
-        last = self._last[0]
+        last = self._last
         if last is None:
             raise RuntimeError(f"{self.spec.name}: there was no call yet whose cost could be told")
         pairs = zip(last[::2], last[1::2], strict=True)
@@ -236,7 +242,9 @@ def _listed(values: tuple[Any, ...]) -> list[Any]:
 
 def _require_target(name: str, target: str) -> None:
     if target not in targets.names:
-        raise CallError(f"{name}: target must be one of {', '.join(map(repr, targets.names))}, got {target!r}")
+        raise CallError(
+            f"{name}: target must be one of {', '.join(map(repr, targets.names))}, got {target!r}"
+        )
     reason = targets.get(target).unavailable()
     if reason is not None:
         raise UnsupportedDeviceError(f"{name}: target={target!r} cannot run here: {reason}")
@@ -260,7 +268,9 @@ def compare_signatures(cls: type[Op], spec: OpSpec) -> None:
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     found = {p.name: p.default for p in parameters}
     if list(found.items()) != list(wanted.items()) or any(p.kind is not p.KEYWORD_ONLY for p in parameters):
-        raise TypeError(f"{cls.__name__}.__init__ must take keyword-only {_shown(wanted)}, but takes {_shown(found)}")
+        raise TypeError(
+            f"{cls.__name__}.__init__ must take keyword-only {_shown(wanted)}, but takes {_shown(found)}"
+        )
     inputs = {n: None if m.optional else _REQUIRED for n, m in spec.inputs.items()}
     got = {p.name: p.default for p in list(inspect.signature(cls.forward).parameters.values())[1:]}
     if list(got.items()) != list(inputs.items()):

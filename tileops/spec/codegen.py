@@ -66,7 +66,9 @@ def _emit_dtypes(out: Source, spec: OpSpec) -> None:
             given = f"d_{name} is not None and " if spec.inputs[name].optional else ""
             allowed = ", ".join(f"DTYPE[{choice!r}]" for choice in slot.choices)
             constant = out.constant(f"({allowed},)")
-            out.line(f"if {given}d_{name} not in {constant}: raise fail_dtype({name!r}, d_{name}, {' or '.join(slot.choices)!r})")
+            out.line(
+                f"if {given}d_{name} not in {constant}: raise fail_dtype({name!r}, d_{name}, {' or '.join(slot.choices)!r})"
+            )
     for name, output in spec.outputs.items():
         out.line(f"d_{name} = {_output_dtype(spec, output.dtype)}")
     owners = list(spec.rows[0]) if spec.rows else []
@@ -97,7 +99,9 @@ def _emit_devices(out: Source, spec: OpSpec) -> None:
     out.line(f"device = t_{first}.device")
     for name in others:
         given = f"t_{name} is not None and " if spec.inputs[name].optional else ""
-        out.line(f"if {given}t_{name}.device != device: raise fail_device({name!r}, t_{name}.device, {first!r}, device)")
+        out.line(
+            f"if {given}t_{name}.device != device: raise fail_device({name!r}, t_{name}.device, {first!r}, device)"
+        )
     for name, member in spec.inputs.items():
         if member.mutated:
             written = f"n_{member.mutated} and " if isinstance(member.mutated, str) else ""
@@ -129,7 +133,9 @@ def _emit_facts(out: Source, spec: OpSpec) -> None:
     slots = [*spec.inputs, *spec.outputs]
     shapes = ", ".join(f"{name!r}: s_{name}" for name in slots)
     dtypes = ", ".join(f"{name!r}: d_{name}" for name in slots)
-    out.line(f"facts = {{'names': {{{names}}}, 'shapes': {{{shapes}}}, 'dtypes': {{{dtypes}}}, 'device': device}}")
+    out.line(
+        f"facts = {{'names': {{{names}}}, 'shapes': {{{shapes}}}, 'dtypes': {{{dtypes}}}, 'device': device}}"
+    )
     for name, implementation in spec.implementations.items():
         domain = "".join(f"bool({Expression(rule.rule).python}), " for rule in implementation.domain)
         static = ", ".join(f"{s!r}: {Expression(text).python}" for s, text in implementation.static.items())
@@ -140,14 +146,11 @@ def _emit_facts(out: Source, spec: OpSpec) -> None:
 
 def _emit_launch(out: Source, spec: OpSpec) -> None:
     first = next(iter(spec.inputs))
-    returned = ", ".join(f"o_{name}" for name in spec.returned)
-    recorded = ", ".join(f"s_{name}, d_{name}" for name in spec.inputs)
-    out.line(f"if op is not None: op._last[0] = ({recorded},)")
+    done = _Done(spec)
     out.line(f"if t_{first}.is_meta:")
     with out.block():
-        for name in spec.outputs:
-            out.line(f"o_{name} = empty(s_{name}, dtype=d_{name}, device=device)")
-        out.line(f"return {returned}")
+        _emit_allocation(out, spec, like=False)
+        done.emit(out)
     if not spec.implementations:
         out.line("raise fail_not_implemented()")
         return
@@ -155,14 +158,13 @@ def _emit_launch(out: Source, spec: OpSpec) -> None:
     out.line("entry = runner.kernels.get(key)")
     arguments = ", ".join([*(f"t_{name}" for name in spec.inputs), *(f"n_{name}" for name in spec.params)])
     out.line(f"if entry is None: entry = runner.find(key, facts({arguments}))")
-    _emit_allocation(out, spec)
-    empty = " and ".join(f"0 in s_{name}" for name in spec.outputs)
-    out.line(f"if {empty}: return {returned}")
     for name, member in spec.inputs.items():
         if not member.mutated:
             given = f"t_{name} is not None and " if member.optional else ""
             out.line(f"if {given}(not t_{name}.is_contiguous() or t_{name}.data_ptr() & 15): t_{name} = dense(t_{name})")
-    out.line(f"if t_{first}.is_cuda and current_device() != device.index:")
+    _emit_allocation(out, spec, like=True)
+    out.line(f"if {' and '.join(f'0 in s_{name}' for name in spec.outputs)}: pass")
+    out.line(f"elif t_{first}.is_cuda and current_device() != device.index:")
     with out.block():
         out.line("with device_guard(device):")
         with out.block():
@@ -170,7 +172,19 @@ def _emit_launch(out: Source, spec: OpSpec) -> None:
     out.line("else:")
     with out.block():
         _emit_calls(out, spec)
-    out.line(f"return {returned}")
+    done.emit(out)
+
+
+class _Done:
+    """The end of a call that went well: only now is it the last call, whose cost can be asked for."""
+
+    def __init__(self, spec: OpSpec) -> None:
+        self.recorded = ", ".join(f"s_{name}, d_{name}" for name in spec.inputs)
+        self.returned = ", ".join(f"o_{name}" for name in spec.returned)
+
+    def emit(self, out: Source) -> None:
+        out.line(f"if op is not None: op._last = ({self.recorded},)")
+        out.line(f"return {self.returned}")
 
 
 def _key_source(spec: OpSpec) -> str:
@@ -180,16 +194,31 @@ def _key_source(spec: OpSpec) -> str:
     parts += [f"t_{name} is None" for name, member in spec.inputs.items() if member.optional]
     for implementation in spec.implementations.values():
         parts += [f"({text})" for text in (Expression(rule.rule).python for rule in implementation.domain)]
-        parts += [f"({text})" for text in (Expression(text).python for text in implementation.static.values())]
+        parts += [
+            f"({text})" for text in (Expression(text).python for text in implementation.static.values())
+        ]
     return "(" + ", ".join(dict.fromkeys(parts)) + ",)"
 
 
-def _emit_allocation(out: Source, spec: OpSpec) -> None:
+def _emit_allocation(out: Source, spec: OpSpec, like: bool) -> None:
+    """`like`: whether inputs are contiguous by now."""
     for name, output in spec.outputs.items():
-        made = f"empty(s_{name}, dtype=d_{name}, device=device)"
+        made = _allocation(spec, name, like)
         if output.alias:
             made = f"t_{output.alias} if t_{output.alias} is not None else {made}"
         out.line(f"o_{name} = {made}")
+
+
+def _allocation(spec: OpSpec, name: str, like: bool) -> str:
+    """The cheapest way to an output: `empty_like` of an input, else sizes as separate arguments (not a tuple)."""
+    output = spec.outputs[name]
+    for slot, member in spec.inputs.items() if like else ():
+        if member.shape == output.shape and output.dtype == f"same_as({slot})" and not member.optional:
+            return f"empty_like(t_{slot})"
+    sized = f"empty(*s_{name}, dtype=d_{name}, device=device)"
+    if "*" not in output.shape:
+        return sized
+    return f"{sized} if s_{name} else empty((), dtype=d_{name}, device=device)"
 
 
 def _emit_calls(out: Source, spec: OpSpec) -> None:
@@ -213,13 +242,21 @@ def _emit_call(out: Source, spec: OpSpec) -> None:
         plain.append(f"(t_{name} is None or {kind})" if member.optional else kind)
         given = f"t_{name} is not None and " if member.optional else ""
         wants.append(f"({given}t_{name}.requires_grad)")
-        bits.append(f"({given}(t_{name}.is_neg() or t_{name}.is_conj()))")
+        bits += [f"({given}t_{name}.{bit}())" for bit in _lazy_bits(spec, member.dtype)]
     with out.block(f"def call(self, {tensors}):"):
         out.line("if is_compiling(): return self._dispatch(" + tensors + ")")
         out.line(
             f"if {' and '.join(plain)} and undisturbed() and not (grad_enabled() and ({' or '.join(wants)}))"
-            f" and not ({' or '.join(bits)}):"
+            f"{' and not (' * bool(bits)}{' or '.join(bits)}{')' * bool(bits)}:"
         )
         with out.block():
             out.line(f"return core(self, self._runner, {tensors}, *self._values)")
         out.line(f"return self._dispatch({tensors})")
+
+
+def _lazy_bits(spec: OpSpec, dtype: str) -> list[str]:
+    """Methods that tell whether a tensor's memory holds other values than the tensor: by dtype, few can."""
+    if any("complex" in member.dtype for member in spec.inputs.values()):
+        return ["is_neg", "is_conj"]
+    choices = SlotDtype.parse(dtype, spec.params).choices
+    return [] if choices and all(choice.startswith(("int", "uint", "bool")) for choice in choices) else ["is_neg"]
