@@ -141,7 +141,7 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
 
 
 def launcher(key: Key) -> Any:
-    """Launch with the scalars of the weight `exp2(f(s) * factor)`: f(s) is s, s * inner or tanh(s * inner)."""
+    """Launch with the scalars of a weight, `exp2(f(s) * factor)`: f(s) is s, s * inner or tanh(s * inner)."""
 
     def launch(run, q, k, v, q_scale, k_scale, v_scale, cos, sin, o, left, right, scale, cap):
         if k.shape[1] == 0:
