@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+from torch.nn import Parameter
+
 from tileops.kernel import Key
 from tileops.runner import Verdict, make_key, verdicts
 from tileops.spec.model import OpSpec
@@ -36,7 +39,9 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.op} on {self.target}: {self.implementation or 'no implementation serves this call'}"]
         for verdict in self.verdicts:
-            why = "; ".join(verdict.reasons) or ("chosen" if verdict.implementation == self.implementation else "applies")
+            why = "; ".join(verdict.reasons) or (
+                "chosen" if verdict.implementation == self.implementation else "applies"
+            )
             lines.append(f"  {verdict.implementation} (rank {verdict.rank}): {why}")
         lines += [f"  key: {self.key}"] if self.key else []
         lines += [f"  {slot} is copied: {reason}" for slot, reason in self.copies.items()]
@@ -60,6 +65,6 @@ def _copied(tensor: Any) -> str | None:
         return None
     if not tensor.is_contiguous():
         return "it is not contiguous"
-    if not tensor.is_meta and tensor.data_ptr() & 15:
+    if type(tensor) in (Tensor, Parameter) and not tensor.is_meta and tensor.data_ptr() & 15:
         return "its memory does not start at a multiple of 16 bytes"
     return None

@@ -8,7 +8,7 @@ from typing import Any
 from tileops.errors import CallError
 from tileops.spec.model import OpSpec
 
-__all__ = ["failures"]
+__all__ = ["failures", "not_implemented"]
 
 
 def failures(spec: OpSpec) -> dict[str, Any]:
@@ -55,7 +55,9 @@ def _size(spec: OpSpec, slot: str, item: str, want: Any, shape: Sequence[int]) -
 
 
 def _unsolvable(spec: OpSpec, slot: str, item: str, got: int, shape: Sequence[int]) -> CallError:
-    return CallError(f"{spec.name}: {slot} must have shape [{spec.inputs[slot].shape}]; no {item} is {got}, got {tuple(shape)}")
+    return CallError(
+        f"{spec.name}: {slot} must have shape [{spec.inputs[slot].shape}]; no {item} is {got}, got {tuple(shape)}"
+    )
 
 
 def _device(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> CallError:
@@ -74,7 +76,8 @@ def _rule(spec: OpSpec, number: int, got: Mapping[str, Any]) -> CallError:
     return CallError(f"{spec.name}: {spec.rules[number].message}" + (f" (got {values})" if values else ""))
 
 
-def _not_implemented(spec: OpSpec) -> NotImplementedError:
+def not_implemented(spec: OpSpec) -> NotImplementedError:
+    """What a call of an operator without implementations raises."""
     return NotImplementedError(
         f"{spec.name} is specified and not yet implemented: tensors on the meta device get output shapes and dtypes, "
         f"and every argument is checked, but nothing is computed"
@@ -96,5 +99,5 @@ _FAILURES = {
     "device": _device,
     "mutated": _mutated,
     "rule": _rule,
-    "not_implemented": _not_implemented,
+    "not_implemented": not_implemented,
 }

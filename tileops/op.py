@@ -16,7 +16,7 @@ from tileops.explain import Explanation, explain
 from tileops.library import register
 from tileops.params import normalize
 from tileops.roofline import Roofline, roofline, tensor_bytes
-from tileops.runner import build, choose, make_key, runner_for, target_of
+from tileops.runner import build, choose, make_key, runner_for
 from tileops.spec import OpSpec, load
 from tileops.spec.expressions import Expression
 
@@ -172,14 +172,14 @@ class Op:
         return type(self), self._values, self._target, self._implementation
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Op) and self._identity() == other._identity()
+        return self._identity() == other._identity() if isinstance(other, Op) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = {**self.params, "target": self._target, "implementation": self._implementation}
-        return _rebuild, (type(self), arguments)
+        return _rebuild, (type(self), arguments), getattr(self, "__dict__", None)
 
     # ---------------------------------------------------------------------------------------------- inside
     def _check_params(self) -> None:
@@ -220,7 +220,7 @@ class Op:
 
     def _target_for(self, device: torch.device) -> str:
         if device.type != "meta":
-            return target_of(device)
+            return self._runner.target_for(device)
         return self._target or ("hopper" if targets.get("hopper").unavailable() is None else "cpu")
 
     def _padded(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
@@ -228,7 +228,10 @@ class Op:
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
-    return cls(**arguments)
+    """An operator from its params; a user's subclass may have a constructor of its own, which does not run again."""
+    op = cls.__new__(cls)
+    Op.__init__(op, **arguments)
+    return op
 
 
 def _param(name: str, op: Op) -> Any:

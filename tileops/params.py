@@ -28,7 +28,11 @@ def _one(spec: OpSpec, name: str, value: Any) -> Any:
     try:
         stored = ParamType(param.type).normalize(value, lambda v: isinstance(v, torch.dtype))
     except TypeError:
-        raise CallError(f"{spec.name}: {name} must be {param.type}, got {value!r} of type {type(value).__name__}") from None
+        raise CallError(
+            f"{spec.name}: {name} must be {param.type}, got {value!r} of type {type(value).__name__}"
+        ) from None
     if param.choices is not None and stored is not None and stored not in param.choices:
-        raise CallError(f"{spec.name}: {name} must be one of {', '.join(map(repr, param.choices))}, got {value!r}")
+        raise CallError(
+            f"{spec.name}: {name} must be one of {', '.join(map(repr, param.choices))}, got {value!r}"
+        )
     return stored

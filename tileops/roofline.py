@@ -31,7 +31,11 @@ def roofline(spec: OpSpec, facts: Mapping[str, Any]) -> Roofline:
     dtypes = {slot: dtype_name(dtype) for slot, dtype in facts["dtypes"].items()}
     known = dict(variables(facts["names"], facts["shapes"], dtypes))
     flops = Expression(spec.roofline.flops).evaluate(known)
-    moved = tensor_bytes(facts) if spec.roofline.bytes is None else Expression(spec.roofline.bytes).evaluate(known)
+    moved = (
+        tensor_bytes(facts)
+        if spec.roofline.bytes is None
+        else Expression(spec.roofline.bytes).evaluate(known)
+    )
     return Roofline(int(flops), int(moved))
 
 

@@ -15,6 +15,7 @@ import torch
 from tileops import targets
 from tileops.compiled import dtype_name
 from tileops.errors import CallError, UnsupportedDeviceError
+from tileops.fail import not_implemented
 from tileops.kernel import Kernel, Key
 from tileops.spec.model import OpSpec
 
@@ -44,7 +45,9 @@ def verdicts(spec: OpSpec, facts: Mapping[str, Any], target: str) -> list[Verdic
     out = []
     for name, implementation in spec.implementations.items():
         reasons = [
-            rule.message for rule, holds in zip(implementation.domain, facts[f"domain:{name}"], strict=True) if not holds
+            rule.message
+            for rule, holds in zip(implementation.domain, facts[f"domain:{name}"], strict=True)
+            if not holds
         ]
         if target not in implementation.targets:
             reasons.append(f"it has no program for the target {target}")
@@ -54,6 +57,8 @@ def verdicts(spec: OpSpec, facts: Mapping[str, Any], target: str) -> list[Verdic
 
 def choose(spec: OpSpec, facts: Mapping[str, Any], target: str, forced: str | None) -> str:
     """Name of the implementation that serves the call."""
+    if not spec.implementations:
+        raise not_implemented(spec)
     found = verdicts(spec, facts, target)
     if forced is not None:
         found = [verdict for verdict in found if verdict.implementation == forced]
@@ -117,7 +122,9 @@ def target_of(device: torch.device) -> str:
     if device.type == "cpu":
         return "cpu"
     if device.type != "cuda":
-        raise UnsupportedDeviceError(f"tensors on {device} cannot be computed; TileOps runs on cpu and on cuda (NVIDIA H200)")
+        raise UnsupportedDeviceError(
+            f"tensors on {device} cannot be computed; TileOps runs on cpu and on cuda (NVIDIA H200)"
+        )
     capability = torch.cuda.get_device_capability(device)
     if capability != (9, 0):
         raise UnsupportedDeviceError(
@@ -138,11 +145,22 @@ class Runner:
         self.spec, self.target, self.implementation = spec, target, implementation
         self.kernels: dict[Any, Entry] = {}
 
+    def target_for(self, device: torch.device) -> str:
+        """The target that runs on a device, if it is the one that the user chose."""
+        target = target_of(device)
+        if self.target not in (None, target):
+            raise CallError(
+                f"{self.spec.name}: target={self.target!r} was chosen, but the tensors are on {device}"
+            )
+        return target
+
     def find(self, key: Any, facts: Mapping[str, Any]) -> Entry:
         """The entry for a call whose key is new: choose, build, remember."""
         target = target_of(facts["device"])
         if self.target not in (None, target):
-            raise CallError(f"{self.spec.name}: target={self.target!r} was chosen, but the tensors are on {facts['device']}")
+            raise CallError(
+                f"{self.spec.name}: target={self.target!r} was chosen, but the tensors are on {facts['device']}"
+            )
         implementation = choose(self.spec, facts, target, self.implementation)
         kernel_key = make_key(self.spec, implementation, facts, target)
         if target == "hopper" and kernel_key not in _entries and torch.cuda.is_current_stream_capturing():
