@@ -29,30 +29,40 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 class Recorder:
-    """Results by operator: passed and failed tests, and the largest error by dtype."""
+    """Results by operator: tests that passed and failed, and the largest error by implementation and dtype row."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tests: dict[str, dict[str, int]] = defaultdict(lambda: {"passed": 0, "failed": 0})
-        self.errors: dict[str, dict[str, float]] = defaultdict(dict)
+        self.results: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         facts: dict[str, Any] = dict(report.user_properties)
-        if "operator" not in facts or (report.when != "call" and not report.failed):
+        if "operator" not in facts or report.skipped or (report.when != "call" and report.passed):
             return
         self.tests[facts["operator"]]["passed" if report.passed else "failed"] += 1
-        for dtype, error in facts.get("errors", {}).items():
-            worst = self.errors[facts["operator"]]
-            worst[dtype] = max(worst.get(dtype, 0.0), error)
+        for result in facts.get("results", []):
+            self._add(facts["operator"], {**result, "passed": report.passed})
+
+    def _add(self, operator: str, result: dict[str, Any]) -> None:
+        known = self.results[operator].setdefault(
+            f"{result['implementation']} {result['dtypes']}", {**result, "cases": 0, "max_error": 0.0, "passed": True}
+        )
+        known["cases"] += 1
+        known["max_error"] = max(known["max_error"], result["max_error"])
+        known["passed"] = known["passed"] and result["passed"]
 
     def pytest_sessionfinish(self) -> None:
-        found = {name: {**counts, "relative_error": self.errors[name]} for name, counts in sorted(self.tests.items())}
+        found = {
+            name: {**counts, "results": list(self.results[name].values())}
+            for name, counts in sorted(self.tests.items())
+        }
         self.path.write_text(json.dumps(found, indent=2) + "\n")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("record", None)
-    if path:
+    if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(Path(path)), "conformance-record")
 
 

@@ -9,7 +9,9 @@ from torch import Tensor
 
 __all__ = ["Accuracy", "assert_accurate", "measure"]
 
-_FLOAT32_SLACK = 16.0  # sums in float32 cost more than their last rounding; half an ulp of 16-bit types hides it
+_FLOAT32_SLACK = (
+    16.0  # sums in float32 cost more than their last rounding; half an ulp of 16-bit types hides it
+)
 
 
 class Accuracy(NamedTuple):
@@ -18,10 +20,12 @@ class Accuracy(NamedTuple):
     Attributes:
         relative: Norm of the error over the norm of the oracle.
         largest: Largest error of an element, over the root mean square of the oracle.
+        bound: What `relative` may be; infinite when nothing was demanded.
     """
 
     relative: float
     largest: float
+    bound: float = float("inf")
 
 
 def unit_roundoff(dtype: torch.dtype) -> float:
@@ -43,7 +47,9 @@ def measure(got: Tensor, want: Tensor) -> Accuracy:
     return Accuracy(float(error.norm() / scale), float(error.abs().max() / rms))
 
 
-def assert_accurate(got: Tensor, want: Tensor, dtype: torch.dtype, *, roundings: float = 1.0, name: str = "") -> Accuracy:
+def assert_accurate(
+    got: Tensor, want: Tensor, dtype: torch.dtype, *, roundings: float = 1.0, name: str = ""
+) -> Accuracy:
     """Raise `AssertionError` unless `got` is the oracle to within some roundings of its dtype.
 
     Args:
@@ -77,7 +83,7 @@ def assert_accurate(got: Tensor, want: Tensor, dtype: torch.dtype, *, roundings:
             f"{name}: relative error {accuracy.relative:.3g}, largest {accuracy.largest:.3g} of the root mean square; "
             f"{roundings:g} roundings of {dtype} allow {unit:.3g}"
         )
-    return accuracy
+    return accuracy._replace(bound=unit)
 
 
 def _rms(want: Tensor) -> float:

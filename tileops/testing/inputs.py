@@ -57,7 +57,9 @@ def _random(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator
     return torch.randn(tuple(shape), generator=generator).to(dtype)
 
 
-def _make(text: str, shape: Sequence[int], dtype: torch.dtype, case: BoundCase, generator: torch.Generator) -> Tensor:
+def _make(
+    text: str, shape: Sequence[int], dtype: torch.dtype, case: BoundCase, generator: torch.Generator
+) -> Tensor:
     """Values of an index tensor from `maker(expression, ...)`."""
     call = ast.parse(text, mode="eval").body
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)

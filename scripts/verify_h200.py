@@ -1,0 +1,84 @@
+"""Run the conformance suite on this machine's H200 and record, by operator, what passed and how accurate it was.
+
+    python scripts/verify_h200.py                     every implemented operator
+    python scripts/verify_h200.py --op GemmFwdOp      only this one; records of others stay
+
+The record, docs/data/h200/verification.json, holds device, driver, date and versions of each operator's run, and the
+hash of the kernel sources that ran: pages show it, and say when the sources have changed since.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "docs" / "data" / "h200" / "verification.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--op", action="append", default=[], help="operator to verify (repeatable; default: all)")
+    parser.add_argument("--out", type=Path, default=RECORD, help="the record to write or extend")
+    parser.add_argument("--jobs", default="8", help="test processes")
+    options = parser.parse_args(arguments)
+
+    from tileops.provenance import kernel_hash
+    from tileops.spec import all_specs
+    from tileops.targets import hopper
+
+    implemented = [spec.name for spec in all_specs().values() if spec.implemented]
+    if unknown := sorted(set(options.op) - set(implemented)):
+        print(f"not an implemented operator: {', '.join(unknown)}; there are {', '.join(implemented)}", file=sys.stderr)
+        return 2
+    if reason := hopper.unavailable():
+        print(f"cannot verify here: {reason}", file=sys.stderr)
+        return 2
+    status, found = run_suite(options.op, options.jobs)
+    facts = machine()
+    record = json.loads(options.out.read_text()) if options.out.is_file() else {"ops": {}}
+    for name, result in found.items():
+        record["ops"][name] = {"kernel_hash": kernel_hash(name), **facts, **result}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=2, sort_keys=True) + "\n")
+    for name, result in found.items():
+        print(f"{name}: {result['passed']} passed, {result['failed']} failed")
+    return status
+
+
+def run_suite(operators: list[str], jobs: str) -> tuple[int, dict[str, Any]]:
+    """pytest's exit status, and what the conformance suite recorded."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder, "found.json")
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/conformance", "--all-rows"]
+        command += ["--record", str(found), "-n", jobs] + (["-k", " or ".join(operators)] if operators else [])
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        return status, json.loads(found.read_text()) if found.is_file() else {}
+
+
+def machine() -> dict[str, Any]:
+    """What the record says of the machine."""
+    import torch
+
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    driver = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[0]
+    versions = {name: importlib.metadata.version(name) for name in ("torch", "tilelang")}
+    versions |= {"cuda": str(torch.version.cuda), "python": platform.python_version()}
+    return {
+        "device": torch.cuda.get_device_name(),
+        "driver": driver,
+        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "versions": versions,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

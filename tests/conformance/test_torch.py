@@ -1,0 +1,75 @@
+"""Operators are good citizens of PyTorch: schema, fakes, torch.compile, graphs, lifetimes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+from tests.conformance.plan import DEVICES, Call, operator
+from tests.conformance.test_values import outputs
+from tileops.testing import make_inputs, make_meta
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_opcheck(first_call: Call, device: str) -> None:
+    inputs = make_inputs(first_call.spec, first_call.bound, device=device)
+    params = [list(v) if isinstance(v, tuple) else v for v in first_call.params.values()]
+    overload = getattr(torch.ops.tileops, operator(first_call.spec).spec.torch_name).default
+    torch.library.opcheck(overload, (*inputs, *params, None))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_fullgraph_compile_gives_the_same_bits(first_call: Call, device: str) -> None:
+    inputs = make_inputs(first_call.spec, first_call.bound, device=device)
+    op = first_call.op()
+    torch.compiler.reset()
+    compiled = torch.compile(lambda *tensors: op(*tensors), fullgraph=True)
+    for mine, theirs in zip(outputs(compiled(*inputs)), outputs(op(*inputs)), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_meta_tensors_get_the_shapes_and_dtypes_of_the_real_call(call: Call) -> None:
+    got = outputs(call.op()(*make_meta(call.spec, call.bound)))
+    want = outputs(call.op()(*make_inputs(call.spec, call.bound)))
+    assert [(t.shape, t.dtype, t.device.type) for t in got] == [(t.shape, t.dtype, "meta") for t in want]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_call_keeps_no_tensor_alive(first_call: Call, device: str) -> None:
+    inputs = make_inputs(first_call.spec, first_call.bound, device=device)
+    op = first_call.op()
+    result = outputs(op(*inputs))
+    alive = [weakref.ref(t) for t in (*inputs, *result) if t is not None]
+    del inputs, result
+    gc.collect()
+    assert [ref() for ref in alive] == [None] * len(alive)
+
+
+@pytest.mark.gpu
+def test_a_captured_graph_computes_with_new_values(first_call: Call) -> None:
+    inputs = make_inputs(first_call.spec, first_call.bound, device="cuda")
+    op = first_call.op()
+    op(*inputs)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = outputs(op(*inputs))
+    fresh = make_inputs(first_call.spec, first_call.bound, device="cuda", seed=1)
+    for old, new in zip(inputs, fresh, strict=True):
+        if old is not None and new is not None:
+            old.copy_(new)
+    graph.replay()
+    for mine, theirs in zip(captured, outputs(op(*inputs)), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_what_is_only_specified_checks_and_says_so(specified_call: Call) -> None:
+    op = specified_call.op()
+    made = outputs(op(*make_meta(specified_call.spec, specified_call.bound)))
+    assert [tuple(t.shape) for t in made] == [specified_call.bound.outputs[n] for n in specified_call.spec.returned]
+    inputs = make_inputs(specified_call.spec, specified_call.bound)
+    op.validate(*inputs)
+    with pytest.raises(NotImplementedError, match=f"{specified_call.spec.name} is specified and not yet implemented"):
+        op(*inputs)

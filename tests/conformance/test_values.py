@@ -1,0 +1,89 @@
+"""Every implementation of every operator computes what its oracle says, writes every element, and repeats itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.conformance.expected import EXPECTED
+from tests.conformance.plan import DEVICES, Call
+from tileops.compiled import DTYPE
+from tileops.runner import target_of
+from tileops.testing import assert_accurate, make_inputs, oracle
+
+
+@contextmanager
+def poisoned_memory() -> Iterator[None]:
+    """Fresh tensors hold NaN, or the largest integer, until something is written."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+def outputs(result: Any) -> tuple[Tensor, ...]:
+    return (result,) if isinstance(result, Tensor) else tuple(result)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_implementation_is_accurate_and_repeats_itself(call: Call, device: str, record_property: Any) -> None:
+    inputs = make_inputs(call.spec, call.bound, device=device)
+    want = outputs(oracle(call.spec)(*inputs, **call.params))
+    served = call.implementations(target_of(torch.device(device, 0 if device == "cuda" else None)))
+    assert served, f"nothing serves {call.id}"
+    results = []
+    roundings = EXPECTED[call.spec.name].roundings
+    for implementation in served:
+        op = call.op(implementation)
+        with poisoned_memory():
+            first, second = outputs(op(*inputs)), outputs(op(*inputs))
+        errors = []
+        for name, mine, again, theirs in zip(call.spec.returned, first, second, want, strict=True):
+            dtype = DTYPE[str(call.bound.dtypes[name])]
+            where = f"{call.id} {implementation} {name}"
+            errors.append(assert_accurate(mine, theirs, dtype, roundings=roundings, name=where))
+            assert torch.equal(mine.nan_to_num(), again.nan_to_num()), f"{where}: two runs differ"
+        worst = max(errors, key=lambda accuracy: accuracy.relative / accuracy.bound)
+        row = {slot: str(call.bound.dtypes[slot]) for slot in call.spec.rows[0]}
+        results.append(
+            {"implementation": implementation, "dtypes": row, "max_error": worst.relative, "bound": worst.bound}
+        )
+    record_property("results", results)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_layout_of_the_inputs_does_not_change_the_value(first_call: Call, device: str) -> None:
+    inputs = make_inputs(first_call.spec, first_call.bound, device=device)
+    op = first_call.op()
+    want = outputs(op(*inputs))
+    for n, tensor in enumerate(inputs):
+        if tensor is None:
+            continue
+        for change in (_strided, _misaligned):
+            changed = [change(t) if i == n else t for i, t in enumerate(inputs)]
+            for mine, theirs in zip(outputs(op(*changed)), want, strict=True):
+                assert torch.equal(mine, theirs), f"{list(first_call.spec.inputs)[n]} {change.__name__}"
+            if tensor.numel():
+                assert list(first_call.spec.inputs)[n] in op.explain(*changed).copies
+
+
+def _strided(tensor: Tensor) -> Tensor:
+    """The same values at every other place of memory."""
+    wide = torch.empty((*tensor.shape, 2), dtype=tensor.dtype, device=tensor.device)
+    wide[..., 0] = tensor
+    return wide[..., 0]
+
+
+def _misaligned(tensor: Tensor) -> Tensor:
+    """The same values, one element after a multiple of 16 bytes."""
+    memory = torch.empty(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
+    memory[1:] = tensor.reshape(-1)
+    return memory[1:].view(tensor.shape)
