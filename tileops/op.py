@@ -28,16 +28,16 @@ _REQUIRED = inspect.Parameter.empty
 class Op:
     r"""An operator: construct it with its params, call it with tensors.
 
-    Subclasses are the operators of the manifest. An instance is a value: two with equal params are equal, it can be
-    pickled and copied, and it holds no tensor, no kernel and no device. Kernels are built by the first call that
-    needs them and are shared by all instances in the process.
+    Subclasses are the operators of the manifest. An instance is a value: two with equal params are equal, it can
+    be pickled and copied, and it holds no tensor, no kernel and no device. Kernels are built by the first call
+    that needs them and are shared by all instances in the process.
 
     Every operator's constructor also takes:
 
     Args:
         target: `"hopper"` or `"cpu"` to say where calls must run. By default the tensors' device decides.
-        implementation: Name of the implementation that must serve every call, from the operator's table. By default
-            the one of the highest rank whose domain holds the call.
+        implementation: Name of the implementation that must serve every call, from the operator's table. By
+            default the one of the highest rank whose domain holds the call.
 
     Raises:
         CallError: A param has a wrong type or value, or `implementation` is unknown.
@@ -71,6 +71,8 @@ class Op:
     def __init__(
         self, *, target: str | None = None, implementation: str | None = None, **params: Any
     ) -> None:
+        if type(self) is Op:
+            raise TypeError("Op is the base of all operators; construct one of them, such as GemmFwdOp()")
         spec = self.spec
         self._values = normalize(spec, [params[name] for name in spec.params])
         self._target, self._implementation = target, implementation
@@ -86,6 +88,7 @@ class Op:
         self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
+        """Call the operator: see `forward` for its tensors."""
         return self.forward(*tensors, **named)
 
     def forward(self, *tensors: Any, **named: Any) -> Any:
@@ -94,7 +97,7 @@ class Op:
 
     # ------------------------------------------------------------------------------- asking about calls
     def explain(self, *tensors: Tensor | None) -> Explanation:
-        """Which implementation would serve a call with these tensors, why the others do not, and what is copied.
+        """Which implementation would serve a call with these tensors, why not the others, and what is copied.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
@@ -111,7 +114,7 @@ class Op:
         )
 
     def build(self, *tensors: Tensor | None) -> None:
-        """Build the kernel for calls like this one ahead of time, for example before a CUDA graph is captured.
+        """Build the kernel for calls like this one ahead of time, say before a CUDA graph is captured.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
@@ -228,7 +231,7 @@ class Op:
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
-    """An operator from its params; a user's subclass may have a constructor of its own, which does not run again."""
+    """An operator from its params. The constructor of a user's subclass, which may take others, does not run."""
     op = cls.__new__(cls)
     Op.__init__(op, **arguments)
     return op
