@@ -152,18 +152,13 @@ def _bound(spec: OpSpec, cases: bool) -> Iterator[BoundCase]:
 
 def _facts(spec: OpSpec, bound: BoundCase) -> Any:
     """What a call with these shapes would find, from tensors without memory."""
-    import torch
-
     from tileops.compiled import DTYPE, compile_spec
     from tileops.params import normalize
-
-    def meta(slot: str) -> torch.Tensor | None:
-        shape, dtype = bound.shapes[slot], bound.dtypes[slot]
-        return None if shape is None else torch.empty(shape, dtype=DTYPE[str(dtype)], device="meta")
+    from tileops.testing import make_meta
 
     dtyped = {name for name, param in spec.params.items() if "dtype" in param.type}
     values = [DTYPE[v] if name in dtyped and v is not None else v for name, v in bound.params.items()]
-    return compile_spec(spec.name).facts(*map(meta, spec.inputs), *normalize(spec, values))
+    return compile_spec(spec.name).facts(*make_meta(spec, bound), *normalize(spec, values))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,8 @@ def _type(spec: OpSpec, slot: str, got: Any) -> CallError:
 def _rank(spec: OpSpec, slot: str, shape: Sequence[int], want: int, at_least: bool) -> CallError:
     more = "at least " * at_least
     pattern = spec.inputs[slot].shape
-    return CallError(
-        f"{spec.name}: {slot} must have {more}{want} dimensions [{pattern}], got {len(shape)} in shape {tuple(shape)}"
-    )
+    need = f"{more}{want} dimensions [{pattern}]"
+    return CallError(f"{spec.name}: {slot} must have {need}, got {len(shape)} in shape {tuple(shape)}")
 
 
 def _dtype(spec: OpSpec, slot: str, got: Any, want: str) -> CallError:
@@ -55,9 +54,8 @@ def _size(spec: OpSpec, slot: str, item: str, want: Any, shape: Sequence[int]) -
 
 
 def _unsolvable(spec: OpSpec, slot: str, item: str, got: int, shape: Sequence[int]) -> CallError:
-    return CallError(
-        f"{spec.name}: {slot} must have shape [{spec.inputs[slot].shape}]; no {item} is {got}, got {tuple(shape)}"
-    )
+    need = f"shape [{spec.inputs[slot].shape}]; no {item} is {got}"
+    return CallError(f"{spec.name}: {slot} must have {need}, got {tuple(shape)}")
 
 
 def _device(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> CallError:
@@ -79,8 +77,8 @@ def _rule(spec: OpSpec, number: int, got: Mapping[str, Any]) -> CallError:
 def not_implemented(spec: OpSpec) -> NotImplementedError:
     """What a call of an operator without implementations raises."""
     return NotImplementedError(
-        f"{spec.name} is specified and not yet implemented: tensors on the meta device get output shapes and dtypes, "
-        f"and every argument is checked, but nothing is computed"
+        f"{spec.name} is specified and not yet implemented: tensors on the meta device get output shapes and "
+        f"dtypes, and every argument is checked, but nothing is computed"
     )
 
 

@@ -28,9 +28,9 @@ _REQUIRED = inspect.Parameter.empty
 class Op:
     r"""An operator: construct it with its params, call it with tensors.
 
-    Subclasses are the operators of the manifest. An instance is a value: two with equal params are equal, it can
-    be pickled and copied, and it holds no tensor, no kernel and no device. Kernels are built by the first call
-    that needs them and are shared by all instances in the process.
+    Subclasses are the operators of the manifest. An instance is a value: two with equal params are equal, it
+    can be pickled and copied, and it holds no tensor, no kernel and no device. Kernels are built by the first
+    call that needs them and are shared by all instances in the process.
 
     Every operator's constructor also takes:
 
@@ -231,7 +231,7 @@ class Op:
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
-    """An operator from its params. The constructor of a user's subclass, which may take others, does not run."""
+    """An operator from its params; the constructor of a user's subclass, perhaps with others, does not run."""
     op = cls.__new__(cls)
     Op.__init__(op, **arguments)
     return op

@@ -128,8 +128,9 @@ def target_of(device: torch.device) -> str:
     capability = torch.cuda.get_device_capability(device)
     if capability != (9, 0):
         raise UnsupportedDeviceError(
-            f"{torch.cuda.get_device_name(device)} ({device}) has compute capability {capability[0]}.{capability[1]}; "
-            f"the programs are compiled for 9.0 (NVIDIA H200, H100). CPU tensors run on any machine"
+            f"{torch.cuda.get_device_name(device)} ({device}) has compute capability "
+            f"{capability[0]}.{capability[1]}; the programs are compiled for 9.0 (NVIDIA H200, H100). "
+            f"CPU tensors run on any machine"
         )
     return "hopper"
 
@@ -156,17 +157,14 @@ class Runner:
 
     def find(self, key: Any, facts: Mapping[str, Any]) -> Entry:
         """The entry for a call whose key is new: choose, build, remember."""
-        target = target_of(facts["device"])
-        if self.target not in (None, target):
-            raise CallError(
-                f"{self.spec.name}: target={self.target!r} was chosen, but the tensors are on {facts['device']}"
-            )
+        target = self.target_for(facts["device"])
         implementation = choose(self.spec, facts, target, self.implementation)
         kernel_key = make_key(self.spec, implementation, facts, target)
         if target == "hopper" and kernel_key not in _entries and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"{self.spec.name}: the kernel for this call is not built yet, and it cannot be built while a CUDA graph "
-                f"is captured; call it once before, or op.build(*tensors) with tensors on the meta device"
+                f"{self.spec.name}: the kernel for this call is not built yet, and it cannot be built while a "
+                f"CUDA graph is captured; call it once before, or op.build(*tensors) with tensors on the meta "
+                f"device"
             )
         entry = build(self.spec, kernel_key)
         self.kernels[key] = entry
