@@ -2,7 +2,8 @@
 
 The site's own fence extension says which blocks there are, so a block inside a comment or an indented example
 of Markdown is not run, and one inside a tab or a list is. The blocks of a page share one namespace and run in
-order. A block of the class `no-run` is shown and not run; one that carries `>>>` is a doctest.
+order. One that carries `>>>` is a doctest. A block with a title is a file, not an example; tests that follow
+a page write it (`test_add_an_operator.py`).
 """
 
 from __future__ import annotations
@@ -33,11 +34,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Fence:
     """A code block as the page shows it; `line` is that of its first line in the file."""
 
-    def __init__(
-        self, line: int, language: str, classes: tuple[str, ...], attributes: dict[str, str], source: str
-    ) -> None:
-        self.line, self.language, self.classes, self.source = line, language, classes, source
-        self.title = attributes.get("title", "")
+    def __init__(self, line: int, language: str, title: str, source: str) -> None:
+        self.line, self.language, self.title, self.source = line, language, title, source
 
 
 def collect_fences(path: Path) -> list[Fence]:
@@ -46,10 +44,10 @@ def collect_fences(path: Path) -> list[Fence]:
     Raises:
         LookupError: A block is shown whose lines are not in the file.
     """
-    blocks: list[tuple[str, tuple[str, ...], dict[str, str], str]] = []
+    blocks: list[tuple[str, str, str]] = []
 
     def record(source: str, language: str, css_class: str, options: Any, md: Any, **more: Any) -> str:
-        blocks.append((language, tuple(more.get("classes") or ()), dict(options), source))
+        blocks.append((language, options.get("title", ""), source))
         return f'<pre data-block="{len(blocks) - 1}"></pre>'
 
     def accept(language: str, inputs: dict[str, str], options: dict[str, str], attrs: Any, md: Any) -> bool:
@@ -68,10 +66,10 @@ def collect_fences(path: Path) -> list[Fence]:
     html = re.sub(r"<!--.*?-->", "", md.convert(text), flags=re.S)
     shown = {int(n) for n in re.findall(r'data-block="(\d+)"', html)}
     lines, at, found = text.splitlines(), 0, []
-    for number, (language, classes, attributes, source) in enumerate(blocks):
+    for number, (language, title, source) in enumerate(blocks):
         at = _locate(lines, at, source.splitlines(), path)
         if number in shown:
-            found.append(Fence(at + 1, language, classes, attributes, source))
+            found.append(Fence(at + 1, language, title, source))
         at += len(source.splitlines())
     return found
 
@@ -93,7 +91,7 @@ class Page(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         namespace: dict[str, Any] = {"__name__": "__main__"}
         for fence in collect_fences(self.path):
-            if fence.language in LANGUAGES:
+            if fence.language in LANGUAGES and not fence.title:
                 yield Block.from_parent(
                     self, name=f"{fence.language}:{fence.line}", fence=fence, namespace=namespace
                 )
@@ -105,8 +103,6 @@ class Block(pytest.Item):
     def __init__(self, *, fence: Fence, namespace: dict[str, Any], **more: Any) -> None:
         super().__init__(**more)
         self.line, self.source, self.namespace = fence.line, fence.source, namespace
-        if "no-run" in fence.classes:
-            self.add_marker(pytest.mark.skip(reason="the page says no-run"))
 
     def runtest(self) -> None:
         if not self.source.lstrip().startswith(">>>"):
