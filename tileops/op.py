@@ -231,7 +231,7 @@ class Op:
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
-    """An operator from its params; the constructor of a user's subclass, perhaps with others, does not run."""
+    """An operator from its params; the constructor of a user's subclass may take others, and does not run."""
     op = cls.__new__(cls)
     Op.__init__(op, **arguments)
     return op

@@ -162,9 +162,9 @@ class Runner:
         kernel_key = make_key(self.spec, implementation, facts, target)
         if target == "hopper" and kernel_key not in _entries and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"{self.spec.name}: the kernel for this call is not built yet, and it cannot be built while a "
-                f"CUDA graph is captured; call it once before, or op.build(*tensors) with tensors on the meta "
-                f"device"
+                f"{self.spec.name}: the kernel for this call is not built yet, and it cannot be built while "
+                f"a CUDA graph is captured; call it once before, or op.build(*tensors) with tensors on the "
+                f"meta device"
             )
         entry = build(self.spec, kernel_key)
         self.kernels[key] = entry
