@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch.autograd import profiler
+from torch.autograd import forward_ad, profiler
 
 from tileops.fail import failures
 from tileops.spec.codegen import generate
@@ -45,6 +45,7 @@ def undisturbed() -> bool:
         and _function_modes() == 0
         and _transforms() is None
         and not profiler._is_profiler_enabled
+        and forward_ad._current_level < 0
         and _jit_trace() is None
     )
 
@@ -86,6 +87,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,
         "is_compiling": torch.compiler.is_compiling,
+        "strided": torch.strided,
         "solve": functools.partial(_solve, fail["fail_unsolvable"]),
         "undisturbed": undisturbed,
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from tileops.compiled import compile_spec
 from tileops.params import normalize
@@ -36,6 +37,13 @@ def schema(spec: OpSpec) -> str:
     return f"{spec.torch_name}({', '.join(arguments)}) -> {returns if len(spec.outputs) == 1 else f'({returns})'}"
 
 
+def _differentiated(tensor: torch.Tensor) -> bool:
+    """Whether someone asks for a gradient: backward, or forward (then the tensor carries a tangent)."""
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        return True
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None
+
+
 def register(spec: OpSpec) -> Any:
     """Define the operator with its CPU, CUDA, fake and autograd behaviour; returns the overload."""
     compiled = compile_spec(spec.name)
@@ -53,7 +61,7 @@ def register(spec: OpSpec) -> Any:
         return made[0] if len(made) == 1 else made
 
     def without_gradient(*arguments: Any) -> Any:
-        if torch.is_grad_enabled() and any(a is not None and a.requires_grad for a in arguments[:count]):
+        if any(a is not None and _differentiated(a) for a in arguments[:count]):
             raise NotImplementedError(
                 f"{spec.name} has no backward, and an input requires a gradient. Call it under torch.no_grad(), or "
                 f"detach the inputs"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from tileops import targets
 from tileops.compiled import DTYPE, compile_spec
@@ -16,7 +17,7 @@ from tileops.explain import Explanation, explain
 from tileops.library import register
 from tileops.params import normalize
 from tileops.roofline import Roofline, roofline, tensor_bytes
-from tileops.runner import build, choose, make_key, runner_for
+from tileops.runner import build, choose, make_key, require_implementation, runner_for
 from tileops.spec import OpSpec, load
 from tileops.spec.expressions import Expression
 
@@ -78,11 +79,7 @@ class Op:
         self._target, self._implementation = target, implementation
         if target is not None:
             _require_target(spec.name, target)
-        if implementation is not None and implementation not in spec.implementations:
-            known = ", ".join(map(repr, spec.implementations)) or "none"
-            raise CallError(
-                f"{spec.name}: implementation={implementation!r} does not exist; there are {known}"
-            )
+        require_implementation(spec, implementation)
         self._check_params()
         self._runner = runner_for(spec.name, target, implementation)
         self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
@@ -198,12 +195,22 @@ class Op:
 
     def _dispatch(self, *tensors: Tensor | None) -> Any:
         """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients."""
-        if self._overload is None:
-            return compile_spec(self.spec.name).core(self, self._runner, *tensors, *self._values)
-        if torch.compiler.is_compiling():
+        if self._overload is not None and torch.compiler.is_compiling():
             return self._overload(*tensors, *_listed(self._values), self._implementation)
-        compile_spec(self.spec.name).outputs(*tensors, *self._values)  # refuse before the dispatcher does
-        result = self._overload(*tensors, *_listed(self._values), self._implementation)
+        compiled = compile_spec(self.spec.name)
+        device, made = compiled.outputs(*tensors, *self._values)  # refuse before the dispatcher does
+        for name, tensor in zip(self.spec.inputs, tensors, strict=True):
+            if tensor is not None and tensor.layout is not torch.strided:
+                raise CallError(f"{self.spec.name}: {name} must be a strided tensor, got {tensor.layout}")
+        if self._overload is not None:
+            result = self._overload(*tensors, *_listed(self._values), self._implementation)
+        elif (fake := next((t for t in tensors if isinstance(t, FakeTensor)), None)) is not None:
+            with fake.fake_mode:
+                outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in made]
+            returned = outputs[: len(self.spec.returned)]
+            result = returned[0] if len(returned) == 1 else tuple(returned)
+        else:
+            return compiled.core(self, self._runner, *tensors, *self._values)
         self._last = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
         return result
 

@@ -55,10 +55,18 @@ def verdicts(spec: OpSpec, facts: Mapping[str, Any], target: str) -> list[Verdic
     return sorted(out, key=lambda verdict: -verdict.rank)
 
 
+def require_implementation(spec: OpSpec, name: str | None) -> None:
+    """Refuse the name of an implementation that the operator does not have."""
+    if name is not None and name not in spec.implementations:
+        known = ", ".join(map(repr, spec.implementations)) or "none"
+        raise CallError(f"{spec.name}: implementation={name!r} does not exist; there are {known}")
+
+
 def choose(spec: OpSpec, facts: Mapping[str, Any], target: str, forced: str | None) -> str:
     """Name of the implementation that serves the call."""
     if not spec.implementations:
         raise not_implemented(spec)
+    require_implementation(spec, forced)
     found = verdicts(spec, facts, target)
     if forced is not None:
         found = [verdict for verdict in found if verdict.implementation == forced]

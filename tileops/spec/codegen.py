@@ -238,8 +238,8 @@ def _emit_call(out: Source, spec: OpSpec) -> None:
     tensors = ", ".join(f"t_{name}" for name in spec.inputs)
     plain, wants, bits = [], [], []
     for name, member in spec.inputs.items():
-        kind = f"(type(t_{name}) is Tensor or type(t_{name}) is Parameter)"
-        plain.append(f"(t_{name} is None or {kind})" if member.optional else kind)
+        kind = f"(type(t_{name}) is Tensor or type(t_{name}) is Parameter) and t_{name}.layout is strided"
+        plain.append(f"(t_{name} is None or ({kind}))" if member.optional else kind)
         given = f"t_{name} is not None and " if member.optional else ""
         wants.append(f"({given}t_{name}.requires_grad)")
         bits += [f"({given}t_{name}.{bit}())" for bit in _lazy_bits(spec, member.dtype)]
