@@ -1,7 +1,7 @@
 """Every implemented operator is a `torch.library` operator: `torch.ops.tileops.rms_norm` and its like.
 
-Params are in the schema, so `torch.compile(fullgraph=True)`, `torch.export` and `opcheck` see plain operators and
-no Python object. The last argument names an implementation, or is `None`.
+Params are in the schema, so `torch.compile(fullgraph=True)`, `torch.export` and `opcheck` see plain operators
+and no Python object. The last argument names an implementation, or is `None`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def schema(spec: OpSpec) -> str:
     arguments += [f"{ParamType(param.type).schema} {name}" for name, param in spec.params.items()]
     arguments.append("str? implementation")
     returns = ", ".join("Tensor" for _ in spec.outputs)
-    return f"{spec.torch_name}({', '.join(arguments)}) -> {returns if len(spec.outputs) == 1 else f'({returns})'}"
+    returns = returns if len(spec.outputs) == 1 else f"({returns})"
+    return f"{spec.torch_name}({', '.join(arguments)}) -> {returns}"
 
 
 def _differentiated(tensor: torch.Tensor) -> bool:
@@ -63,8 +64,8 @@ def register(spec: OpSpec) -> Any:
     def without_gradient(*arguments: Any) -> Any:
         if any(a is not None and _differentiated(a) for a in arguments[:count]):
             raise NotImplementedError(
-                f"{spec.name} has no backward, and an input requires a gradient. Call it under torch.no_grad(), or "
-                f"detach the inputs"
+                f"{spec.name} has no backward, and an input requires a gradient. Call it under "
+                f"torch.no_grad(), or detach the inputs"
             )
         with torch._C._AutoDispatchBelowAutograd():
             return overload(*arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
@@ -54,6 +55,7 @@ class Op:
 
     spec: ClassVar[OpSpec]
     _overload: ClassVar[Any] = None
+    _call: ClassVar[Callable[..., Any]]
     __slots__ = ("__weakref__", "_implementation", "_last", "_runner", "_target", "_values")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -63,7 +65,7 @@ class Op:
         cls.spec = load(cls.__name__)
         compare_signatures(cls, cls.spec)
         compiled = compile_spec(cls.__name__)
-        cls._call = compiled.call  # type: ignore[attr-defined]
+        cls._call = compiled.call
         if cls.spec.implemented:
             cls._overload = register(cls.spec)
         for name in cls.spec.params:
@@ -195,7 +197,9 @@ class Op:
 
     def _dispatch(self, *tensors: Tensor | None) -> Any:
         """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients."""
-        if self._overload is not None and torch.compiler.is_compiling():
+        if torch.compiler.is_compiling():
+            if self._overload is None:  # a plain sentence: the tracer follows nothing more
+                raise NotImplementedError(f"{self.spec.name} is specified and not yet implemented")
             return self._overload(*tensors, *_listed(self._values), self._implementation)
         compiled = compile_spec(self.spec.name)
         device, made = compiled.outputs(*tensors, *self._values)  # refuse before the dispatcher does
