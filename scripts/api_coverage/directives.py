@@ -1,4 +1,4 @@
-"""Which `:::` entries the site renders: the site's own Markdown parser, with mkdocstrings' block processor as a recorder."""
+"""Which `:::` entries the site renders: its own Markdown parser, with mkdocstrings' processor recording."""
 
 from __future__ import annotations
 

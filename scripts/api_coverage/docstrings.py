@@ -8,7 +8,6 @@ from typing import Any
 
 from griffe import DocstringSectionKind
 
-from .manifest import ManifestOp
 from .report import Finding
 from .surface import Required
 
@@ -106,20 +105,24 @@ def _arguments(required: Required, sections: list[Any]) -> Iterator[Finding]:
         init = obj.members.get("__init__")
         own = _parameters(init) if init is not None and init.is_function else _fields(obj)
         documented = documented | _documented_by(init)
-        inherited = _documented_by_bases(
-            obj
-        )  # `target` and `implementation`: described once, on the base class
+        # `target` and `implementation` are described once, on the base class.
+        inherited = _documented_by_bases(obj)
         needed = [name for name in own if name not in inherited and not name.startswith("*")]
-        accepted = [*own, *_call_names(obj, required.op)]
+        accepted = own
     else:
         return
+    forward = obj.members.get("forward") if required.op else None
+    unknown = [name for name in documented if name not in accepted]
     if required.op:
-        described = documented | _documented_by(obj.members.get("forward"))
+        of_call = _documented_by(forward)
+        described = documented | of_call
+        if forward is not None and forward.is_function:
+            unknown += [name for name in of_call if name not in _parameters(forward)]
         needed += [name for name in (*required.op.params, *required.op.inputs) if name not in described]
     problems = []
     if missing := dict.fromkeys(name for name in needed if name not in documented):
         problems.append(f"`Args:` leaves out {', '.join(missing)}")
-    if unknown := [name for name in documented if name not in accepted]:
+    if unknown:
         problems.append(f"`Args:` names {', '.join(unknown)}, which the signature has not")
     if problems:
         yield _finding(required, "arguments", "; ".join(problems))
@@ -166,10 +169,3 @@ def _documented_by_bases(obj: Any) -> dict[str, None]:
         if base.docstring is not None:
             found |= _documented(base.docstring.parsed)
     return found
-
-
-def _call_names(obj: Any, op: ManifestOp | None) -> list[str]:
-    """The tensors of a call, which an operator may document in the class as well."""
-    forward = obj.members.get("forward")
-    names = _parameters(forward) if forward is not None and forward.is_function else []
-    return [*names, *(op.inputs if op else ())]

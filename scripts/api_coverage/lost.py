@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_MENTION = re.compile(r":::[ \t]?([A-Za-z_][\w.]*)")
+_MENTION = re.compile(r":::[ \t]?([A-Za-z_]\w*(?:\.\w+)*)")
 _FENCE = re.compile(r"^[ \t>]*(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})(.*)$")
 _ENTRY = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(?:#{1,6} *)?::: ?\S")
 _TAG = re.compile(
@@ -40,7 +40,7 @@ def reason_lost(lines: Sequence[str], number: int) -> str:
     if not _ENTRY.match(line):
         return "it does not start its line"
     if _is_indented_code(before, line):
-        return "it is indented, which makes it code"
+        return "it is indented, which makes it code or text"
     return ""
 
 
@@ -77,7 +77,9 @@ def _in_raw_html(before: Sequence[str], line: str) -> bool:
 def _is_indented_code(before: Sequence[str], line: str) -> bool:
     """Whether four blanks of indentation belong to nothing that they could continue."""
     indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
-    if indent < 4:
+    if indent % 4:
+        return True  # blocks nest by four blanks; with fewer, the colons do not start the line
+    if not indent:
         return False
     for text in reversed(before):
         width = len(text.expandtabs(4)) - len(text.expandtabs(4).lstrip())

@@ -28,7 +28,7 @@ def built_site(project: Project, docs: Docs, given: Path | None) -> Iterator[Pat
 
 
 def _build(project: Project, folder: Path) -> Path | Finding:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]  # with --quiet no warning would count
     command += ["--config-file", str(project.config), "--site-dir", str(folder)]
     environment = {**os.environ, **BUILD_ENVIRONMENT}
     done = subprocess.run(
@@ -37,6 +37,7 @@ def _build(project: Project, folder: Path) -> Path | Finding:
     if done.returncode == 0:
         return folder
     said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    said = [line for line in said if not line.startswith(("INFO", "DEBUG"))]
     problem = "`mkdocs build --strict` fails:\n" + "\n".join(said[-_TAIL:])
     return Finding("build-failed", "site", problem, file=project.config.name, line=1)
 
@@ -64,13 +65,24 @@ def _sources(project: Project, docs: Docs) -> Iterator[Path]:
     folders = {Path(docs.config.docs_dir), project.manifest, *map(Path, docs.config.watch)}
     folders |= {project.root / str(path) for path in (theme, templates) if path}
     folders |= {project.root / name.partition(".")[0] for name in project.packages}
-    for extension in docs.config.markdown_extensions:
-        if isinstance(extension, str) and (project.root / extension.partition(".")[0]).is_dir():
-            folders.add(project.root / extension.partition(".")[0])
+    for name in _extensions(docs):
+        package = name.partition(":")[0].partition(".")[0]
+        folders |= {
+            path for path in (project.root / package, project.root / f"{package}.py") if path.exists()
+        }
     for folder in folders:
         paths = folder.rglob("*") if folder.is_dir() else [folder]
-        yield from (path for path in paths if path.is_file() and not _ignored(path.relative_to(project.root)))
+        yield from (path for path in paths if path.is_file() and not _ignored(path, folder))
 
 
-def _ignored(path: Path) -> bool:
-    return any(part == "__pycache__" or part.startswith(".") for part in path.parts)
+def _extensions(docs: Docs) -> Iterator[str]:
+    """The names of the Markdown and griffe extensions; those that lie in the checkout are sources too."""
+    for extension in docs.config.markdown_extensions:
+        if isinstance(extension, str):
+            yield extension
+    for extension in (docs.handler.get("options") or {}).get("extensions") or []:
+        yield str(next(iter(extension))) if isinstance(extension, dict) else str(extension)
+
+
+def _ignored(path: Path, folder: Path) -> bool:
+    return any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(folder).parts)
