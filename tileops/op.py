@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,19 +11,18 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tileops import targets
-from tileops.compiled import DTYPE, compile_spec
+from tileops.compiled import compile_spec
 from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.explain import Explanation, explain
 from tileops.library import register
 from tileops.params import normalize
 from tileops.roofline import Roofline, roofline, tensor_bytes
 from tileops.runner import build, choose, make_key, require_implementation, runner_for
+from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
 from tileops.spec.expressions import Expression
 
 __all__ = ["Op", "compare_signatures"]
-
-_REQUIRED = inspect.Parameter.empty
 
 
 class Op:
@@ -164,7 +162,7 @@ class Op:
         shown = []
         for name, value in self.params.items():
             param = self.spec.params[name]
-            if param.required or value != _default(param.default, param.type):
+            if param.required or value != default_value(param):
                 shown.append(f"{name}={value!r}")
         shown += [f"target={self._target!r}"] if self._target else []
         shown += [f"implementation={self._implementation!r}"] if self._implementation else []
@@ -265,34 +263,3 @@ def _require_target(name: str, target: str) -> None:
     reason = targets.get(target).unavailable()
     if reason is not None:
         raise UnsupportedDeviceError(f"{name}: target={target!r} cannot run here: {reason}")
-
-
-def _default(value: Any, kind: str) -> Any:
-    """A default of the manifest as the constructor has it."""
-    if isinstance(value, list):
-        return tuple(value)
-    return DTYPE[value] if isinstance(value, str) and "dtype" in kind else value
-
-
-def compare_signatures(cls: type[Op], spec: OpSpec) -> None:
-    """Raise unless the constructor and `forward`, written by hand, say what the manifest says.
-
-    Raises:
-        TypeError: Names, order, defaults or kinds differ.
-    """
-    wanted = {n: _REQUIRED if p.required else _default(p.default, p.type) for n, p in spec.params.items()}
-    wanted |= {"target": None, "implementation": None}
-    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    found = {p.name: p.default for p in parameters}
-    if list(found.items()) != list(wanted.items()) or any(p.kind is not p.KEYWORD_ONLY for p in parameters):
-        raise TypeError(
-            f"{cls.__name__}.__init__ must take keyword-only {_shown(wanted)}, but takes {_shown(found)}"
-        )
-    inputs = {n: None if m.optional else _REQUIRED for n, m in spec.inputs.items()}
-    got = {p.name: p.default for p in list(inspect.signature(cls.forward).parameters.values())[1:]}
-    if list(got.items()) != list(inputs.items()):
-        raise TypeError(f"{cls.__name__}.forward must take {_shown(inputs)}, but takes {_shown(got)}")
-
-
-def _shown(parameters: dict[str, Any]) -> str:
-    return ", ".join(n if d is _REQUIRED else f"{n}={d!r}" for n, d in parameters.items())
