@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import markdown
@@ -40,12 +40,20 @@ class Page:
     """A Markdown file of the docs folder: `state` is `shown`, `draft` or `excluded`."""
 
     file: str
-    url: str
+    uri: str
     source: str
     content: str
     state: str
     in_nav: bool = False
     directives: list[Directive] = field(default_factory=list)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Where the page may be in the built site: a plugin may still choose between the two layouts."""
+        path = PurePosixPath(self.uri)
+        if path.stem in ("index", "README"):
+            return (str(path.with_name("index.html")),)
+        return (str(path.with_suffix(".html")), str(path.with_suffix("") / "index.html"))
 
 
 @dataclass
@@ -170,7 +178,7 @@ def _read_page(project: Project, file: File) -> Page:
         state = "draft"
     else:
         state = "excluded" if file.inclusion.is_excluded() else "shown"
-    return Page(name, file.dest_uri, source, content, state)
+    return Page(name, file.src_uri, source, content, state)
 
 
 def _record(recorder: Recorder, page: Page) -> Iterator[Directive]:

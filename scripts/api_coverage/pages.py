@@ -23,7 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def check_site(project: Project, docs: Docs, surface: Surface, site: Path) -> list[Finding]:
     """Everything that a reader of the built site would miss."""
     pages = {path.relative_to(site).as_posix(): parse(path) for path in sorted(site.rglob("*.html"))}
-    sources = {page.url: page.file for page in docs.pages.values()}
+    sources = {url: page.file for page in docs.shown for url in page.urls}
     findings = list(_entries(surface, sources, site, pages))
     for url, page in pages.items():
         findings += _text(sources.get(url, url), page)
