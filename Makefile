@@ -49,7 +49,7 @@ test: setup
 	@command -v g++ >/dev/null || { echo "The CPU target compiles with g++, which is not on PATH" >&2; exit 1; }
 	@command -v nvcc >/dev/null || echo "nvcc is not on PATH: tests that compile CUDA source are skipped"
 	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || echo "Chromium is not on PATH: tests of pages in a browser are skipped"
-	OMP_NUM_THREADS=1 PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_FLAGS)
+	OMP_NUM_THREADS=1 PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pytest -n $(JOBS) --dist loadscope $(TEST_FLAGS)
 
 check: setup
 	$(PY) -m ruff format --check .

@@ -62,10 +62,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.user_properties.append(("example", kind))
         if "cuda" in example_source(item):
             item.add_marker(pytest.mark.gpu)
-        if (
-            kind == "Markdown"
-        ):  # the blocks of a page share one namespace, so they run in order, in one worker
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 class ExampleCount:

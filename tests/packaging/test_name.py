@@ -12,8 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
 
 def import_error(python: Path, statement: str) -> str:
     done = subprocess.run(

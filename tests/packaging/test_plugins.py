@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import budget, examples_plugin
+from tests import budget, distribution, examples_plugin
 
 from .conftest import ROOT
 
@@ -68,7 +68,7 @@ def test_the_verdict() -> None:
     assert not budget.verdict(Counter({"AFwdOp": 1.0}), [])[1], "no implemented operator"
 
 
-@pytest.mark.parametrize("xdist", [(), ("-n", "2", "--dist", "loadgroup")])
+@pytest.mark.parametrize("xdist", [(), ("-n", "2", "--dist", "loadscope")])
 def test_a_run_over_the_budget_fails(project: pytest.Pytester, xdist: tuple[str, ...]) -> None:
     write_test(
         project,
@@ -138,5 +138,40 @@ def test_an_example_on_cuda_is_a_gpu_test() -> None:
         add_marker=lambda mark: marks.append(mark.name),
     )
     examples_plugin.pytest_collection_modifyitems([example])  # type: ignore[list-item]
-    assert sorted(marks) == ["gpu", "xdist_group"]
+    assert marks == ["gpu"]
     assert example.user_properties == [("example", "Markdown")]
+
+
+def test_a_page_runs_in_order_in_one_worker(project: pytest.Pytester) -> None:
+    project.path.joinpath("conftest.py").write_text(
+        """
+import pytest
+pytest_plugins = ["tests.distribution"]
+
+class Page(pytest.File):
+    def collect(self):
+        for number in range(6):
+            yield Block.from_parent(self, name=f"block{number}")
+
+class Block(pytest.Item):
+    def runtest(self):
+        seen = self.parent.__dict__.setdefault("seen", [])
+        seen.append(self.name)
+        assert self.name == f"block{len(seen) - 1}"
+
+def pytest_collect_file(file_path, parent):
+    return Page.from_parent(parent, path=file_path) if file_path.suffix == ".md" else None
+"""
+    )
+    for name in ("a.md", "b.md"):
+        project.path.joinpath("tests", name).touch()
+    result = project.runpytest_subprocess("-n", "2", "--dist", "loadscope")
+    assert result.parseoutcomes() == {"passed": 12}
+
+
+def test_what_shares_a_worker() -> None:
+    scope = distribution.scope
+    assert scope("docs/api/gemm.md::python:3") == scope("docs/api/gemm.md::python:9")
+    assert scope("tests/a.py::test_x[GemmFwdOp-1]") == scope("tests/b.py::test_y[GemmFwdOp]")
+    assert scope("tests/packaging/test_name.py::test_a") == scope("tests/packaging/test_wheel.py::test_b")
+    assert scope("tests/spec/test_a.py::test_x") != scope("tests/spec/test_a.py::test_y")

@@ -16,8 +16,6 @@ from .conftest import ROOT, run
 IMPORT_SECONDS = 0.100
 HEAVY = ("torch", "numpy", "tilelang", "tvm", "tvm_ffi")
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
 
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> set[str]:
