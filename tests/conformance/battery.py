@@ -20,7 +20,7 @@ from tileops.runner import Runner, choose, factory, make_key
 from tileops.spec import OpSpec
 from tileops.testing import assert_accurate, oracle
 
-RUNNABLE = 1 << 16  # elements of the largest tensor of a probe that is also run
+RUNNABLE = 1 << 18  # elements of the largest tensor of a probe that is also run
 
 
 def run_battery(spec: OpSpec) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.plan import calls, first_calls
+from tileops.provenance import kernel_hash
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,6 +59,29 @@ class Recorder:
             for name, counts in sorted(self.tests.items())
         }
         self.path.write_text(json.dumps(found, indent=2) + "\n")
+
+
+RECORD = Path(__file__).parents[2] / "docs" / "data" / "h200" / "verification.json"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --nvcc=changed only operators whose programs have not run on an H200 as they are now."""
+    if config.getoption("nvcc") != "changed":
+        return
+    recorded = json.loads(RECORD.read_text())["ops"] if RECORD.is_file() else {}
+    verified = {name for name, run in recorded.items() if run["failed"] == 0 and run["kernel_hash"] == kernel_hash(name)}
+    done = [
+        item
+        for item in items
+        if item.get_closest_marker("nvcc") and _operator(item) in verified and item.path.is_relative_to(Path(__file__).parent)
+    ]
+    config.hook.pytest_deselected(items=done)
+    items[:] = [item for item in items if item not in done]
+
+
+def _operator(item: pytest.Item) -> str | None:
+    call = getattr(item, "callspec", None)
+    return call.params["first_call"].spec.name if call and "first_call" in call.params else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

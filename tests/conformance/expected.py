@@ -68,8 +68,8 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
     good = [
         Good(_norm((2, 3, 64), **every), ((2, 3, 64),), "rows", {"N": 64}, flops * 384, 2 * (768 + 64 * len(names))),
         Good(_norm((5, 3, 43), (3, 43), "float32", **none), ((5, 3, 43),), "rows", {"N": 129}, flops * 645, 4 * 1290),
-        Good(_norm((2, 16385), (16385,), "bfloat16", **none), ((2, 16385),), "long_rows", {"N": 16385}),
-        Good(_norm((2, 16384), (16384,), **none), ((2, 16384),), "rows", {"N": 16384}),
+        Good(_norm((2, 32769), (32769,), "bfloat16", **none), ((2, 32769),), "long_rows", {"N": 32769}),
+        Good(_norm((2, 32768), (32768,), **none), ((2, 32768),), "rows", {"N": 32768}),
     ]
     good += [Good(_norm((2, 64), **{**every, name: None}), ((2, 64),), "rows") for name in names]
     bad = [
@@ -96,8 +96,8 @@ FUSED_ADD = Expected(
     good=[
         Good(_fused((2, 3, 64), (2, 3, 64), (64,)), ((2, 3, 64),) * 2, "rows", {"N": 64}, 5 * 384, 2 * (4 * 384 + 64)),
         Good(_fused((129,), (129,), (129,), "float32"), ((129,),) * 2, "rows", {"N": 129}),
-        Good(_fused((2, 16384), (2, 16384), (16384,)), ((2, 16384),) * 2, "rows", {"N": 16384}),
-        Good(_fused((2, 16385), (2, 16385), (16385,)), ((2, 16385),) * 2, "long_rows", {"N": 16385}),
+        Good(_fused((2, 32768), (2, 32768), (32768,)), ((2, 32768),) * 2, "rows", {"N": 32768}),
+        Good(_fused((2, 32769), (2, 32769), (32769,)), ((2, 32769),) * 2, "long_rows", {"N": 32769}),
     ],
     bad=[
         Bad("the last dimension must not be empty", _fused((2, 0), (2, 0), (0,))),
@@ -124,10 +124,13 @@ SOFTMAX = Expected(
     good=[
         Good(_soft((2, 3, 64), -1), ((2, 3, 64),), "rows", {"block": 64, "aligned": True}, 5 * 384, 4 * 384),
         Good(_soft((5, 129), 1, "float32"), ((5, 129),), "rows", {"block": 256, "aligned": False}, 5 * 645, 8 * 645),
-        Good(_soft((2, 16384), -1), ((2, 16384),), "rows"),
-        Good(_soft((2, 16385), -1), ((2, 16385),), "long_rows", {"aligned": False}),
-        Good(_soft((2, 16392), -1), ((2, 16392),), "long_rows", {"aligned": True}),
-        Good(_soft((3, 65, 7), 1), ((3, 65, 7),), "columns"),
+        Good(_soft((2, 32768), -1), ((2, 32768),), "rows"),
+        Good(_soft((2, 32769), -1), ((2, 32769),), "long_rows", {"aligned": False}),
+        Good(_soft((2, 32776), -1), ((2, 32776),), "long_rows", {"aligned": True}),
+        Good(_soft((3, 65, 7), 1), ((3, 65, 7),), "columns", {"cols": 8, "aligned": False}),
+        Good(_soft((3, 5, 8), 1), ((3, 5, 8),), "columns", {"cols": 8, "aligned": True}),
+        Good(_soft((2, 3, 256), 1), ((2, 3, 256),), "columns", {"cols": 128, "aligned": True}),
+        Good(_soft((1, 2**16, 2**15), 1), ((1, 2**16, 2**15),)),
         Good(_soft((3, 65, 7), -2), ((3, 65, 7),), "columns"),
         Good(_soft((3, 5, 7), None), ((3, 5, 7),), "columns"),
         Good(_soft((4, 9), None), ((4, 9),), "rows"),
@@ -149,18 +152,48 @@ def _mm(a: Shape, b: Shape, ta: bool = False, tb: bool = True, dtype: str = "flo
     return Probe({"a": a, "b": b}, {"trans_a": ta, "trans_b": tb}, dtype, dtypes)
 
 
+def _mm_static(probe: Probe, **static: Any) -> dict[str, Any]:
+    return {"trans_a": probe.params["trans_a"], "trans_b": probe.params["trans_b"], **static}
+
+
+def _served(m: int, n: int, k: int, implementation: str | None, **static: Any) -> list[Good]:
+    """The product of one size in all four layouts."""
+    out = []
+    for ta, tb in ((False, True), (True, True), (False, False), (True, False)):
+        probe = _mm((k, m) if ta else (m, k), (n, k) if tb else (k, n), ta, tb)
+        out.append(Good(probe, ((m, n),), implementation, _mm_static(probe, **static)))
+    return out
+
+
+def _unaligned(m: int, k: int, n: int) -> list[Good]:
+    """Sizes of which one alone breaks a rule that TMA has: rows of a, rows of b, rows of the output."""
+    return [
+        Good(_mm((m, k - 4), (k - 4, n), False, False), ((m, n),), "general"),
+        Good(_mm((k - 4, m), (n, k - 4), True), ((m, n),), "general"),
+        Good(_mm((m, k), (n - 4, k)), ((m, n - 4),), "general"),
+    ]
+
+
 GEMM = Expected(
     good=[
-        Good(_mm((64, 72), (48, 72)), ((64, 48),), "tma", {}, 2 * 64 * 72 * 48, 2 * (64 * 72 + 48 * 72 + 64 * 48)),
-        Good(_mm((72, 64), (48, 72), True), ((64, 48),), "tma"),
-        Good(_mm((64, 72), (72, 48), False, False), ((64, 48),), "tma"),
-        Good(_mm((72, 64), (72, 48), True, False), ((64, 48),), "tma"),
-        Good(_mm((33, 17), (31, 17)), ((33, 31),), "general"),
-        Good(_mm((65, 72), (44, 72)), ((65, 44),), "general"),
-        Good(_mm((64, 44), (48, 44)), ((64, 48),), "general"),
-        Good(_mm((44, 65), (48, 44), True), ((65, 48),), "general"),
-        Good(_mm((64, 44), (44, 48), False, False), ((64, 48),), "general"),
-        Good(_mm((65, 72), (72, 44), False, False), ((65, 44),), "general"),
+        Good(_mm((64, 72), (48, 72)), ((64, 48),), "small", {}, 2 * 64 * 72 * 48, 2 * (64 * 72 + 48 * 72 + 64 * 48)),
+        *_served(64, 48, 72, "small"),
+        *_served(64, 48, 1024, "split", rows=64),
+        *_served(72, 48, 1024, "split", rows=128),
+        *_served(1536, 2816, 64, "tma"),  # 12 x 11 tiles, one for each multiprocessor
+        *_served(1536, 2560, 64, "small"),
+        *_served(128, 64 * 133, 1024, "small"),
+        *_served(128, 64 * 132, 1024, "split", rows=128),
+        *_served(64, 48, 1016, "small"),
+        *_unaligned(64, 80, 48),
+        *_unaligned(64, 1040, 48),
+        *_unaligned(1536, 80, 2816),
+        Good(_mm((33, 17), (31, 17)), ((33, 31),), "general", _mm_static(_mm((33, 17), (31, 17)))),
+        Good(_mm((17, 33), (17, 31), True, False), ((33, 31),), "general", {"trans_a": True, "trans_b": False}),
+        Good(_mm((4194240, 8), (8, 8)), ((4194240, 8),), "tma"),
+        Good(_mm((4194248, 8), (8, 8)), ((4194248, 8),)),
+        Good(_mm((4194240, 9), (8, 9)), ((4194240, 8),), "general"),
+        Good(_mm((4194248, 9), (8, 9)), ((4194248, 8),)),
     ],
     bad=[
         Bad("b must have shape", _mm((64, 72), (48, 64))),
@@ -189,7 +222,7 @@ _Q, _K = (2, 5, 4, 64), (2, 7, 2, 64)
 _SCALES: dict[str, Shape] = dict.fromkeys(("q_scale", "k_scale", "v_scale"), (2, 2))
 _TABLES: dict[str, Shape] = dict.fromkeys(("rope_cos", "rope_sin"), (7, 32))
 _ROPE = {"pos_encoding_mode": "rope"}
-_PLAIN = {"D": 64, "causal": False, "left": False, "right": False, "softcapped": False}
+_PLAIN = {"D": 64, "causal": False, "left": False, "right": False, "softcapped": False, "negative": False, "short": True}
 _BF16 = {"out_dtype": "bfloat16"}
 
 ATTENTION = Expected(
@@ -205,7 +238,10 @@ ATTENTION = Expected(
         Good(_gqa(_Q, _K, {"softcap": 0.0}), (_Q,), "flash", _PLAIN),
         Good(_gqa(_Q, _K, {"softcap": 2.0}), (_Q,), "flash", {**_PLAIN, "softcapped": True}),
         Good(_gqa(_Q, _K, {"sm_scale": 0.5}), (_Q,), "flash", _PLAIN),
-        Good(_gqa((2, 9, 4, 64), _K), ((2, 9, 4, 64),), "flash"),
+        Good(_gqa(_Q, _K, {"sm_scale": -0.5}), (_Q,), "flash", {**_PLAIN, "negative": True}),
+        Good(_gqa(_Q, _K, {"sm_scale": 0.0}), (_Q,), "flash", {**_PLAIN, "negative": True}),
+        Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", _PLAIN),
+        Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "short": False}),
         Good(_gqa((2, 5, 4, 256), (2, 7, 2, 256)), ((2, 5, 4, 256),), "flash"),
         Good(_gqa((2, 5, 4, 257), (2, 7, 2, 257)), ((2, 5, 4, 257),)),
         Good(_gqa(_Q, _K, _BF16, "float8_e4m3fn", **_SCALES), (_Q,), out_dtype="bfloat16"),
