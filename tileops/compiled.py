@@ -39,7 +39,7 @@ class Compiled(NamedTuple):
 
 
 def undisturbed() -> bool:
-    """Whether no mode, transform, trace or profiler watches operators: then the dispatcher would add nothing."""
+    """Whether no mode, transform, trace or profiler watches operators: the dispatcher would add nothing."""
     return (
         _dispatch_modes() == 0
         and _function_modes() == 0
@@ -54,6 +54,12 @@ _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _transforms = torch._C._functorch.peek_interpreter_stack
 _jit_trace = torch._C._get_tracing_state
+
+
+def device_of(device: Any) -> torch.device:
+    """The device on which a call without tensors runs: PyTorch's default when none is named."""
+    found = torch.get_default_device() if device is None else torch.device(device)
+    return torch.device("cuda", torch.cuda.current_device()) if str(found) == "cuda" else found
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -83,6 +89,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "current_device": torch._C._cuda_getDevice if torch.cuda.is_available() else lambda: None,
         "dense": dense,
         "device_guard": torch.cuda.device,
+        "device_of": device_of,
         "empty": torch.empty,
         "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,6 +76,29 @@ def _rule(spec: OpSpec, number: int, got: Mapping[str, Any]) -> CallError:
     return CallError(f"{spec.name}: {spec.rules[number].message}" + (f" (got {values})" if values else ""))
 
 
+def _evaluation(spec: OpSpec, error: Exception) -> Exception:
+    """What an expression of the manifest raised for values that its author did not think of.
+
+    The generated line that failed ends in a comment with the expression, and its variables are in the frame.
+    An error from another line, such as a `CallError`, is passed on.
+    """
+    frame, line = None, ""
+    trace = error.__traceback__
+    while trace is not None and not line:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename == f"<tileops {spec.name}>":
+            line = linecache.getline(frame.f_code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    _, tagged, text = line.rstrip("\n").partition("  # ")
+    if isinstance(error, CallError) or not tagged or frame is None:
+        return error
+    kind, _, expression = text.partition(": ")
+    known = {name: f"n_{name}" for name in re.findall(r"[A-Za-z_]\w*", expression)}
+    got = ", ".join(f"{name}={frame.f_locals[n]!r}" for name, n in known.items() if n in frame.f_locals)
+    what = expression if kind == "rule" else text
+    return CallError(f"{spec.name}: [{what}]: {error}" + (f" (got {got})" if got else ""))
+
+
 def not_implemented(spec: OpSpec) -> NotImplementedError:
     """What a call of an operator without implementations raises."""
     return NotImplementedError(
@@ -97,5 +122,6 @@ _FAILURES = {
     "device": _device,
     "mutated": _mutated,
     "rule": _rule,
+    "evaluation": _evaluation,
     "not_implemented": not_implemented,
 }

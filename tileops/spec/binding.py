@@ -3,114 +3,139 @@
 Inputs bind in the order of the signature, required ones first. In each, names and literal sizes come before
 expressions; an expression is a check when all its names are bound, and is solved when one is not and it is
 linear in it. A name that only some branch or only optional inputs bind is `None` until then, and a splat of
-that kind is `()` when nothing binds it.
+that kind is `()` when nothing binds it. Before a `let` come the rules that are ready: they may guard it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
 
+from tileops.spec.errors import FieldError
 from tileops.spec.expressions import Expression
-from tileops.spec.model import Input, OpSpec
+from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Branch, Item, Pattern
-from tileops.spec.source import Source
+from tileops.spec.places import places, rank
+from tileops.spec.source import Source, comment
 
-__all__ = ["Binding", "BindingError", "emit_sizes"]
-
-
-class BindingError(ValueError):
-    """The patterns do not determine a size."""
+__all__ = ["Sizes", "emit_branches", "emit_rank", "emit_sizes"]
 
 
-@dataclass
-class Binding:
-    """Lines that check ranks, lines that bind sizes, and the names that are then bound."""
+class Sizes(NamedTuple):
+    """Lines that bind and check sizes and rules, and the names of the sizes."""
 
-    ranks: list[str]
-    sizes: list[str]
+    lines: list[str]
     names: list[str]
 
 
-@dataclass
+class _Equation(NamedTuple):
+    """An expression of an input's pattern: what the tensor has at its place must be its value."""
+
+    slot: str
+    item: Item
+    source: str
+    condition: str | None
+
+
 class _State:
-    spec: OpSpec
-    known: set[str]
-    maybe: set[str] = field(default_factory=set)
-    splats: set[str] = field(default_factory=set)
-    lets: dict[str, Expression] = field(default_factory=dict)
+    """What is bound so far: for certain (`known`), or in some branches or for given inputs only (`maybe`)."""
+
+    def __init__(self, spec: OpSpec, when: str) -> None:
+        self.spec, self.when = spec, when
+        self.known, self.maybe, self.splats = set(spec.params), _uncertain_names(spec), set[str]()
+        self.lets = {name: Expression(text) for name, text in spec.let.items()}
+        self.rules = {n: Expression(rule.rule) for n, rule in enumerate(spec.rules)}
 
 
-def emit_sizes(spec: OpSpec) -> Binding:
-    """The lines for one operator."""
-    lets = {name: Expression(text) for name, text in spec.let.items()}
-    state = _State(spec, known=set(spec.params), lets=lets)
-    uncertain = _uncertain_names(spec)
-    ranks, sizes = Source(), Source()
-    for name in sorted(uncertain):
-        sizes.line(f"n_{name} = None")
-    state.maybe |= uncertain
-    deferred: list[tuple[str, Item, str, Expression | None]] = []
+def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}) -> Sizes:
+    """The lines for one operator.
+
+    Args:
+        spec: The operator.
+        when: The condition under which rules that speak of params only are not checked yet.
+        given: Further lines for optional inputs, for when they are given.
+
+    Raises:
+        FieldError: The patterns do not determine a size, or a `let` needs itself.
+    """
+    state, out = _State(spec, when), Source()
+    for name in sorted(state.maybe):
+        out.line(f"n_{name} = None")
+    equations: list[_Equation] = []
     first: dict[str, str] = {}
-    for name, member in _in_order(spec):
-        pattern = Pattern.parse(member.shape)
-        with _Guard(ranks, f"s_{name} is not None" if member.optional else None):
-            _emit_branches(ranks, pattern, lambda out, branch, name=name: _emit_rank(out, spec, name, branch))
+    _emit_lets(out, state)
+    for slot, member in sorted(spec.inputs.items(), key=lambda pair: pair[1].optional):
         if member.optional:
-            _emit_deferred(sizes, state, deferred)
-            deferred = []
-        twin = first.get(member.shape)  # an equal shape has passed: look closer only at a different one
-        different = f"s_{name} != s_{twin}" if twin else None
-        given = f"s_{name} is not None" if member.optional else None
-        with _Guard(sizes, " and ".join(filter(None, [given, different])) or None):
-            later = _emit_input(sizes, state, name, pattern)
-            if member.optional:
-                _emit_deferred(sizes, state, later)
-            else:
-                first.setdefault(member.shape, name)
-                deferred += later
-        _emit_lets(sizes, state)
-    _emit_deferred(sizes, state, deferred)
+            _emit_equations(out, state, equations)
+            equations = []
+            _emit_optional(out, state, slot, given.get(slot, []))
+            continue
+        twin = first.setdefault(member.shape, slot)  # when that shape has passed, an equal one passes too
+        with _guard(out, f"s_{slot} != s_{twin}" if twin != slot else None):
+            equations += _emit_input(out, state, slot)
+        _emit_lets(out, state)
+    _emit_equations(out, state, equations)
     for name in sorted(state.splats & state.maybe):
-        sizes.line(f"if n_{name} is None: n_{name} = ()")
+        out.line(f"if n_{name} is None: n_{name} = ()")
     state.known |= state.maybe
-    _emit_lets(sizes, state)
+    _emit_lets(out, state)
     if state.lets:
-        raise BindingError(f"{spec.name}: let {', '.join(state.lets)} cannot be evaluated")
-    bound = sorted(state.known - set(spec.params) - set(spec.let))
-    return Binding(str(ranks).splitlines(), str(sizes).splitlines(), bound)
+        name, expression = next(iter(state.lets.items()))
+        needs = ", ".join(sorted(expression.names - state.known))
+        raise FieldError(("signature", "let", name), f"needs {needs}, which cannot be told without it")
+    _emit_rules(out, state)
+    return Sizes(out.lines, sorted(state.known - set(spec.params) - set(spec.let)))
 
 
-def _in_order(spec: OpSpec) -> list[tuple[str, Input]]:
-    required = [(n, m) for n, m in spec.inputs.items() if not m.optional]
-    return required + [(n, m) for n, m in spec.inputs.items() if m.optional]
+def emit_rank(out: Source, spec: OpSpec, slot: str) -> None:
+    """The lines that check the number of dimensions of one input."""
+
+    def emit(branch: Branch, _: str | None) -> None:
+        want, at_least = rank(spec, slot, branch)
+        wrong = "<" if at_least else "!="
+        if not (at_least and want == "0"):
+            out.line(
+                f"if len(s_{slot}) {wrong} {want}: raise fail_rank({slot!r}, s_{slot}, {want}, {at_least})"
+            )
+
+    emit_branches(out, Pattern.parse(spec.inputs[slot].shape), emit)
 
 
-class _Guard:
-    """`if condition:` around what is emitted, when there is a condition; `pass` when nothing is."""
-
-    def __init__(self, out: Source, condition: str | None) -> None:
-        self.out, self.condition = out, condition
-
-    def __enter__(self) -> None:
-        if self.condition is not None:
-            self.block = self.out.block(f"if {self.condition}:")
-            self.block.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        if self.condition is not None:
-            self.out.line("pass")
-            self.block.__exit__(None, None, None)
-
-
-def _emit_branches(out: Source, pattern: Pattern, emit) -> None:  # type: ignore[no-untyped-def]
+def emit_branches(out: Source, pattern: Pattern, emit: Callable[[Branch, str | None], None]) -> None:
+    """What `emit` emits for each branch, under the condition for it, which it also gets."""
     if len(pattern.branches) == 1:
-        emit(out, pattern.branches[0])
+        emit(pattern.branches[0], None)
         return
-    for n, branch in enumerate(pattern.branches):
-        head = "else:" if branch.condition is None else f"{'if' if n == 0 else 'elif'} {branch.condition.python}:"
+    before: list[str] = []
+    for branch in pattern.branches:
+        condition = branch.condition.python if branch.condition else None
+        head = "else:" if condition is None else f"{'elif' if before else 'if'} {condition}:"
         with out.block(head):
-            emit(out, branch)
+            whole = [*(f"not ({c})" for c in before), *([f"({condition})"] if condition else [])]
+            emit(branch, " and ".join(whole))
             out.line("pass")
+        before.append(str(condition))
+
+
+def _emit_optional(out: Source, state: _State, slot: str, given: list[str]) -> None:
+    """What an optional input binds is bound only where it is given."""
+    known = set(state.known)
+    with _guard(out, f"s_{slot} is not None"):
+        out.extend(given)
+        _emit_equations(out, state, _emit_input(out, state, slot))
+    state.maybe |= state.known - known
+    state.known = known
+
+
+@contextmanager
+def _guard(out: Source, condition: str | None) -> Iterator[None]:
+    """`if condition:` around what is emitted, when there is a condition."""
+    if condition is None:
+        yield
+        return
+    with out.block(f"if {condition}:"):
+        yield
 
 
 def _uncertain_names(spec: OpSpec) -> set[str]:
@@ -118,57 +143,39 @@ def _uncertain_names(spec: OpSpec) -> set[str]:
     sure: set[str] = {*spec.params, *spec.let}
     seen: set[str] = set()
     for member in spec.inputs.values():
-        branches = [{n for item in b.items for n in item.expression.names} for b in Pattern.parse(member.shape).branches]
-        seen |= set().union(*branches)
+        branches = Pattern.parse(member.shape).branches
+        names = [{name for item in branch.items for name in item.expression.names} for branch in branches]
+        seen |= set().union(*names)
         if not member.optional:
-            sure |= set.intersection(*branches)
+            sure |= set.intersection(*names)
     return seen - sure
 
 
-def _is_flexible(spec: OpSpec, item: Item) -> bool:
-    """A splat whose length the pattern alone does not give."""
-    return item.splat and item.name not in spec.params
-
-
-def _emit_rank(out: Source, spec: OpSpec, name: str, branch: Branch) -> None:
-    fixed = sum(not item.splat for item in branch.items)
-    given = [f"len(n_{item.name})" for item in branch.items if item.splat and not _is_flexible(spec, item)]
-    flexible = [item for item in branch.items if _is_flexible(spec, item)]
-    want = " + ".join([str(fixed), *given])
-    if len(flexible) > 1:
-        raise BindingError(f"{spec.name}: {name}: two splats of unknown length in one shape")
-    if not flexible:
-        out.line(f"if len(s_{name}) != {want}: raise fail_rank({name!r}, s_{name}, {want}, False)")
-    elif want != "0":
-        out.line(f"if len(s_{name}) < {want}: raise fail_rank({name!r}, s_{name}, {want}, True)")
-
-
-def _emit_input(
-    out: Source, state: _State, name: str, pattern: Pattern
-) -> list[tuple[str, Item, str, Expression | None]]:
-    """Bind the plain items of one input; what needs more names is returned."""
-    later: list[tuple[str, Item, str, Expression | None]] = []
+# ------------------------------------------------------------------------------------------------ one input
+def _emit_input(out: Source, state: _State, slot: str) -> list[_Equation]:
+    """Bind the plain items of one input; its expressions are returned."""
+    equations: list[_Equation] = []
     before = set(state.known)
     after: list[set[str]] = []
 
-    def emit(out: Source, branch: Branch) -> None:
+    def emit(branch: Branch, condition: str | None) -> None:
         state.known = set(before)
         if _all_new(state, branch):
             names = [f"n_{item.name}" for item in branch.items]
-            out.line(f"{', '.join(names)}{',' * (len(names) == 1)} = s_{name}")
+            out.line(f"{', '.join(names)}{',' * (len(names) == 1)} = s_{slot}")
             state.known |= {str(item.name) for item in branch.items}
         else:
-            for item, source in _places(state.spec, name, branch):
+            for item, source in places(state.spec, slot, branch):
                 if item.name is None and not item.expression.text.isdigit():
-                    later.append((name, item, source, branch.condition))
+                    equations.append(_Equation(slot, item, source, condition))
                 else:
-                    _emit_item(out, state, name, item, source)
+                    _emit_item(out, state, slot, item, source)
         after.append(state.known)
 
-    _emit_branches(out, pattern, emit)
+    emit_branches(out, Pattern.parse(state.spec.inputs[slot].shape), emit)
     state.known = set.intersection(*after)
     state.maybe |= set.union(*after) - state.known
-    return later
+    return equations
 
 
 def _all_new(state: _State, branch: Branch) -> bool:
@@ -177,105 +184,79 @@ def _all_new(state: _State, branch: Branch) -> bool:
     return bool(names) and fresh and len(set(names)) == len(names) == len(branch.items)
 
 
-def _places(spec: OpSpec, name: str, branch: Branch) -> list[tuple[Item, str]]:
-    """Each item with the source of what the tensor has at its place."""
-    split = next((n for n, item in enumerate(branch.items) if _is_flexible(spec, item)), len(branch.items))
-    out: list[tuple[Item, str]] = []
-    start: list[str] = []
-    for item in branch.items[:split]:
-        out.append((item, _slice(name, item, start, [])))
-        start.append(f"len(n_{item.name})" if item.splat else "1")
-    ends: list[str] = []
-    tail: list[tuple[Item, str]] = []
-    for item in reversed(branch.items[split + 1 :]):
-        if item.splat:
-            end = f"len(s_{name})" + "".join(f" - {e}" for e in ends)
-            tail.append((item, f"s_{name}[{end} - len(n_{item.name}):{end}]"))
-            ends.append(f"len(n_{item.name})")
-        else:
-            ends.append("1")
-            tail.append((item, f"s_{name}[{_negative(ends)}]"))
-    if split < len(branch.items):
-        out.append((branch.items[split], _slice(name, branch.items[split], start, ends)))
-    return out + tail[::-1]
-
-
-def _sum(parts: list[str]) -> str:
-    ones = sum(part == "1" for part in parts)
-    return " + ".join([*([str(ones)] if ones else []), *(part for part in parts if part != "1")]) or "0"
-
-
-def _negative(parts: list[str]) -> str:
-    return f"-({_sum(parts)})" if any(p != "1" for p in parts) else f"-{len(parts)}"
-
-
-def _slice(name: str, item: Item, start: list[str], end: list[str]) -> str:
-    at = _sum(start)
-    if not item.splat:
-        return f"s_{name}[{at}]"
-    if not end and at == "0" and item.name is not None:
-        return f"s_{name}"
-    stop = f"len(s_{name}) - ({_sum(end)})" if end else ""
-    return f"s_{name}[{at}:{stop}]"
-
-
-def _emit_item(out: Source, state: _State, name: str, item: Item, source: str) -> None:
+def _emit_item(out: Source, state: _State, slot: str, item: Item, source: str) -> None:
     """A name or a literal at one place of a tensor's shape."""
     text = item.expression.python
-    fail = f"raise fail_size({name!r}, {str(item)!r}, {{}}, s_{name})"
+    fail = f"raise fail_size({slot!r}, {str(item)!r}, {text}, s_{slot})"
     if item.splat:
         state.splats.add(str(item.name))
     if item.name is None or item.name in state.known:
-        out.line(f"if {source} != {text}: {fail.format(text)}")
+        out.line(f"if {source} != {text}: {fail}")
         return
     if item.name in state.maybe:
         out.line(f"if n_{item.name} is None: n_{item.name} = {source}")
-        out.line(f"elif n_{item.name} != {source}: {fail.format(text)}")
+        out.line(f"elif n_{item.name} != {source}: {fail}")
     else:
         out.line(f"n_{item.name} = {source}")
     state.known.add(item.name)
 
 
-def _emit_deferred(out: Source, state: _State, items: list[tuple[str, Item, str, Expression | None]]) -> None:
-    """Expressions of input patterns: checks, or equations for one unknown size."""
-    waiting = list(items)
+# ---------------------------------------------------------------------------- expressions, lets and rules
+def _emit_equations(out: Source, state: _State, equations: list[_Equation]) -> None:
+    """Checks, or equations for one unknown size."""
+    waiting = list(equations)
     while waiting:
         _emit_lets(out, state)
-        ready = next((w for w in waiting if not _unknown(state, w[1])), None)
-        ready = ready or next((w for w in waiting if len(_unknown(state, w[1])) == 1), None)
+        ready = next((e for e in waiting if not _unknown(state, e)), None)
+        ready = ready or next((e for e in waiting if len(_unknown(state, e)) == 1), None)
         if ready is None:
-            raise BindingError(f"{state.spec.name}: cannot tell the sizes in {waiting[0][1].expression.text!r}")
+            lost = waiting[0]
+            names = " and ".join(sorted(_unknown(state, lost)))
+            where = ("signature", "inputs", lost.slot, "shape")
+            raise FieldError(where, f"{lost.item.expression.text!r} alone cannot tell {names}")
         waiting.remove(ready)
-        name, item, source, condition = ready
-        with _Guard(out, condition.python if condition else None):
-            _emit_equation(out, state, name, item, source)
+        with _guard(out, ready.condition):
+            _emit_equation(out, state, ready)
 
 
-def _unknown(state: _State, item: Item) -> set[str]:
-    return set(item.expression.names) - state.known
+def _unknown(state: _State, equation: _Equation) -> set[str]:
+    return set(equation.item.expression.names) - state.known
 
 
-def _emit_equation(out: Source, state: _State, name: str, item: Item, source: str) -> None:
+def _emit_equation(out: Source, state: _State, equation: _Equation) -> None:
+    slot, item, source, _ = equation
+    where = comment(slot, item.expression.text)
     text = item.expression.python
-    unknown = _unknown(state, item)
-    if unknown:
-        (u,) = unknown
-        guard = f"n_{u} is None" if u in state.maybe else None
-        with _Guard(out, guard):
-            out.line(f"n_{u} = solve({name!r}, {item.expression.text!r}, lambda n_{u}: {text}, {source}, s_{name})")
+    for u in _unknown(state, equation):
+        if item.splat or u in state.lets or u in state.spec.let:
+            path = ("signature", "inputs", slot, "shape")
+            raise FieldError(path, f"{str(item)!r} cannot tell {u}")
+        found = f"{slot!r}, {item.expression.text!r}, lambda n_{u}: {text}, {source}, s_{slot}"
+        with _guard(out, f"n_{u} is None" if u in state.maybe else None):
+            out.line(f"n_{u} = solve({found}){where}")
         state.known.add(u)
     value = f"tuple({text})" if item.splat else text
     got = f"tuple({source})" if item.splat else source
-    out.line(f"if {got} != {value}: raise fail_size({name!r}, {str(item)!r}, {value}, s_{name})")
+    out.line(f"if {got} != {value}: raise fail_size({slot!r}, {str(item)!r}, {value}, s_{slot}){where}")
 
 
 def _emit_lets(out: Source, state: _State) -> None:
-    moved = True
-    while moved:
-        moved = False
-        for name, expression in list(state.lets.items()):
-            if expression.names <= state.known:
-                out.line(f"n_{name} = {expression.python}")
-                state.known.add(name)
-                del state.lets[name]
-                moved = True
+    """Every `let` whose names are known, in an order in which each finds its names."""
+    while ready := next((name for name, e in state.lets.items() if e.names <= state.known), None):
+        _emit_rules(out, state)
+        out.line(f"n_{ready} = {state.lets[ready].python}{comment(ready, state.lets[ready].text)}")
+        state.known.add(ready)
+        del state.lets[ready]
+
+
+def _emit_rules(out: Source, state: _State) -> None:
+    """Every rule whose names are known and that was not emitted yet."""
+    for n, expression in list(state.rules.items()):
+        if not expression.names <= state.known:
+            continue
+        del state.rules[n]
+        on_params = expression.names <= set(state.spec.params) and not expression.tensors
+        when = f"{state.when} and " if state.when and on_params else ""
+        got = ", ".join(f"{name!r}: n_{name}" for name in sorted(expression.names))
+        where = comment("rule", expression.text)
+        out.line(f"if {when}not ({expression.python}): raise fail_rule({n}, {{{got}}}){where}")

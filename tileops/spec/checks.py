@@ -1,26 +1,26 @@
-"""What an entry must satisfy beyond its types: names are known, expressions are in the language, cases hold."""
+"""What an entry must satisfy beyond its types: names, params, dtypes, expressions, implementations, cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import keyword
+import re
 
-from tileops.spec.cases import CASE_KEYS, WORKLOAD_KEYS, CaseError, bind_case
-from tileops.spec.dtypes import SlotDtype
-from tileops.spec.expressions import Expression, ExpressionError
-from tileops.spec.model import DTYPES, OpSpec
+from tileops.spec.binding import emit_sizes
+from tileops.spec.cases import CASE_KEYS, WORKLOAD_KEYS, bind_every_row, size_names
+from tileops.spec.dtypes import SlotDtype, slot_dtypes
+from tileops.spec.errors import CaseError, FieldError
+from tileops.spec.model import DTYPES, Input, OpSpec
 from tileops.spec.params import ParamType
-from tileops.spec.patterns import Pattern
+from tileops.spec.references import check_references
 
-__all__ = ["FieldError", "check"]
+__all__ = ["check"]
 
-
-class FieldError(ValueError):
-    """Something is wrong with the field at `path` of an entry."""
-
-    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
-        super().__init__(message)
-        self.path = path
+_RESERVED = {
+    "inputs": {"self", "device"},
+    "params": {"self", "device", "target", "implementation"},
+    "static": {"op", "implementation", "target", "dtypes", "static", "dtype", "given"},
+}
+"""Names that the constructor, `forward` and a kernel's key use themselves."""
 
 
 def check(spec: OpSpec) -> None:
@@ -28,32 +28,54 @@ def check(spec: OpSpec) -> None:
     _check_names(spec)
     _check_params(spec)
     _check_dtypes(spec)
-    _check_expressions(spec)
+    _check_combos(spec)
+    check_references(spec)
+    emit_sizes(spec)
     _check_implementations(spec)
     _check_cases(spec)
 
 
+# ---------------------------------------------------------------------------------------- names and params
 def _check_names(spec: OpSpec) -> None:
-    if not (spec.name.isidentifier() and spec.name.endswith("Op")):
+    if not (_is_name(spec.name) and spec.name.endswith("Op")):
         raise FieldError((), "the name of an operator is the name of its class and ends in Op")
+    if spec.ref_api is not None and not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", spec.ref_api):
+        raise FieldError(("ref_api",), f"{spec.ref_api!r} is not a dotted name")
     if not spec.outputs:
         raise FieldError(("signature", "outputs"), "an operator has at least one output")
     seen: dict[str, str] = {}
-    groups = {"inputs": spec.inputs, "params": spec.params, "outputs": spec.outputs, "let": spec.let}
+    groups = {
+        "inputs": [*spec.inputs],
+        "params": [*spec.params],
+        "outputs": [*spec.outputs],
+        "let": [*spec.let],
+    }
     for kind, names in groups.items():
         for name in names:
-            if not name.isidentifier():
-                raise FieldError(("signature", kind, name), "is not a name")
+            path = ("signature", kind, name)
+            if not _is_name(name) or name in _RESERVED.get(kind, ()):
+                raise FieldError(path, f"{name!r} cannot be a name here")
             if name in seen:
-                raise FieldError(("signature", kind, name), f"the name is also in {seen[name]}")
+                raise FieldError(path, f"the name is also in {seen[name]}")
             seen[name] = kind
+    optional: str | None = None
+    for name, member in spec.inputs.items():
+        if optional is not None and not member.optional:
+            raise FieldError(
+                ("signature", "inputs", name), f"is required, but {optional} before it is optional"
+            )
+        optional = name if member.optional else optional
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _check_params(spec: OpSpec) -> None:
     for name, param in spec.params.items():
         path = ("signature", "params", name)
         try:
-            kind = ParamType(param.type)
+            kind = ParamType.parse(param.type)
         except ValueError as error:
             raise FieldError((*path, "type"), str(error)) from None
         if param.choices is not None and "str" not in kind.members:
@@ -61,100 +83,116 @@ def _check_params(spec: OpSpec) -> None:
         if param.required:
             continue
         try:
-            kind.normalize(param.default, lambda value: value in DTYPES)
+            default = kind.normalize(param.default, lambda value: value in DTYPES)
         except TypeError:
-            raise FieldError((*path, "default"), f"{param.default!r} is not of type {param.type}") from None
-        if param.choices is not None and param.default not in param.choices:
-            raise FieldError((*path, "default"), f"{param.default!r} is not one of {', '.join(param.choices)}")
+            raise FieldError((*path, "default"), _wrong_default(param.default, kind)) from None
+        if param.choices is not None and default is not None and default not in param.choices:
+            raise FieldError(
+                (*path, "default"), f"{param.default!r} is not one of {', '.join(param.choices)}"
+            )
 
 
+def _wrong_default(value: object, kind: ParamType) -> str:
+    message = f"{value!r} is not of type {kind.text}"
+    if not isinstance(value, str) or "float" not in kind.members:
+        return message
+    try:
+        number = float(value)
+    except ValueError:
+        return message
+    yaml = {float("inf"): ".inf", float("-inf"): "-.inf"}.get(number, f"{float(value):.1e}")
+    return f"{message}; YAML reads {value} as text, write {yaml}"
+
+
+# -------------------------------------------------------------------------------------------------- dtypes
 def _check_dtypes(spec: OpSpec) -> None:
-    slots = {**spec.inputs, **spec.outputs}
-    for kind, members in (("inputs", spec.inputs), ("outputs", spec.outputs)):
-        for name, member in members.items():
-            path = ("signature", kind, name)
-            dtype = SlotDtype.parse(member.dtype, spec.params)
-            if dtype.same_as is not None and (dtype.same_as not in slots or dtype.same_as == name):
-                raise FieldError((*path, "dtype"), f"same_as({dtype.same_as}) names no other slot")
-            if dtype.param and "dtype" not in ParamType(spec.params[dtype.param].type).members:
-                raise FieldError((*path, "dtype"), f"the param {dtype.param} is not a dtype")
+    slots = slot_dtypes(spec)
+    for name, slot in slots.items():
+        path = ("signature", "inputs" if name in spec.inputs else "outputs", name, "dtype")
+        if slot.same_as is not None:
+            _check_same_as(spec, slots, name, path)
+        if slot.param and "dtype" not in ParamType.parse(spec.params[slot.param].type).members:
+            raise FieldError(path, f"the param {slot.param} is not a dtype")
+        if slot.param and not slot.same_as and ParamType.parse(spec.params[slot.param].type).optional:
+            raise FieldError(path, f"{slot.param} may be None; write '{slot.param} or same_as(slot)'")
+        if name in spec.outputs and len(slot.choices) > 1:
+            raise FieldError(path, "the dtype of an output is one dtype, a slot's or a param's")
+        if name in spec.inputs and slot.param:
+            raise FieldError(path, "the dtype of an input is read from the tensor, it cannot be a param's")
     for name, member in spec.inputs.items():
-        if isinstance(member.mutated, str) and spec.params.get(member.mutated, None) is None:
-            raise FieldError(("signature", "inputs", name, "mutated"), f"there is no param {member.mutated!r}")
+        _check_mutated(spec, name, member)
     for name, output in spec.outputs.items():
-        if output.alias is not None and output.alias not in spec.inputs:
-            raise FieldError(("signature", "outputs", name, "is"), f"there is no input {output.alias!r}")
+        alias = spec.inputs.get(output.alias or "")
+        if output.alias is not None and (alias is None or not alias.mutated):
+            raise FieldError(
+                ("signature", "outputs", name, "is"), f"there is no mutated input {output.alias!r}"
+            )
+
+
+def _check_same_as(spec: OpSpec, slots: dict[str, SlotDtype], name: str, path: tuple[str | int, ...]) -> None:
+    met, at = [name], slots[name].same_as
+    while at is not None:
+        if at not in slots:
+            raise FieldError(path, f"same_as({at}): there is no slot {at!r}; there are {', '.join(slots)}")
+        if at in met:
+            raise FieldError(path, f"same_as goes round in a circle: {' -> '.join([*met, at])}")
+        if at in spec.inputs and spec.inputs[at].optional:
+            raise FieldError(path, f"same_as({at}): {at} is optional; name a slot that is always there")
+        met.append(at)
+        at = slots[at].same_as
+
+
+def _check_mutated(spec: OpSpec, name: str, member: Input) -> None:
+    if not isinstance(member.mutated, str):
+        return
+    param = spec.params.get(member.mutated)
+    if param is None or param.type != "bool":
+        raise FieldError(
+            ("signature", "inputs", name, "mutated"), f"there is no bool param {member.mutated!r}"
+        )
+
+
+def _check_combos(spec: OpSpec) -> None:
+    """Rows that are written out name every slot whose dtype is a choice, and only supported dtypes."""
+    slots = slot_dtypes(spec)
+    free = {name for name, slot in slots.items() if len(slot.choices) > 1 or slot.param}
+    if not spec.rows:
+        raise FieldError(("signature", "dtype_combos"), "there must be a row")
     for n, row in enumerate(spec.rows):
-        for slot, dtype_name in row.items():
-            if slot not in slots or dtype_name not in DTYPES:
-                raise FieldError(("signature", "dtype_combos", n), f"{slot}: {dtype_name} is not a slot and a dtype")
+        path = ("signature", "dtype_combos", n)
+        for slot, dtype in row.items():
+            if slot not in slots or (slots[slot].same_as and not slots[slot].param):
+                raise FieldError(path, f"{slot!r} is not a slot with a dtype of its own")
+            if dtype not in DTYPES:
+                raise FieldError(path, f"{slot}: {dtype!r} is not a dtype; there are {', '.join(DTYPES)}")
+            if slots[slot].choices and dtype not in slots[slot].choices:
+                raise FieldError(path, f"{slot}: {dtype} is not in {slots[slot].text!r}")
+        if missing := sorted(free - set(row)):
+            raise FieldError(path, f"says nothing about {missing[0]}, whose dtype is a free choice")
+        if row in spec.rows[:n]:
+            raise FieldError(path, "is there twice")
 
 
-def expressions(spec: OpSpec) -> Iterator[tuple[tuple[str | int, ...], str, bool]]:
-    """(path, text, whether it is a shape pattern) of everything in the entry that is evaluated."""
-    for kind, members in (("inputs", spec.inputs), ("outputs", spec.outputs)):
-        for name, member in members.items():
-            yield ("signature", kind, name, "shape"), member.shape, True
-    for name, text in spec.let.items():
-        yield ("signature", "let", name), text, False
-    for n, rule in enumerate(spec.rules):
-        yield ("signature", "shape_rules", n, "rule"), rule.rule, False
-    yield ("roofline", "flops"), spec.roofline.flops, False
-    if spec.roofline.bytes is not None:
-        yield ("roofline", "bytes"), spec.roofline.bytes, False
-    for name, implementation in spec.implementations.items():
-        for static, text in implementation.static.items():
-            yield ("implementations", name, "static", static), text, False
-        for n, rule in enumerate(implementation.domain):
-            yield ("implementations", name, "domain", n, "rule"), rule.rule, False
-
-
-def _check_expressions(spec: OpSpec) -> None:
-    bound = {*spec.params, *spec.let}
-    for member in spec.inputs.values():
-        try:
-            for branch in Pattern.parse(member.shape).branches:
-                for item in branch.items:
-                    bound |= item.expression.names
-        except ExpressionError:
-            continue  # reported below, with its field
-    for path, text, is_pattern in expressions(spec):
-        try:
-            found = Pattern.parse(text).expressions if is_pattern else [Expression(text)]
-        except ExpressionError as error:
-            raise FieldError(path, str(error)) from None
-        outputs_known = path[0] == "roofline"
-        for expression in found:
-            _check_references(spec, path, expression, bound, outputs_known)
-
-
-def _check_references(
-    spec: OpSpec, path: tuple[str | int, ...], expression: Expression, bound: set[str], outputs_known: bool
-) -> None:
-    for name in sorted(expression.names - bound):
-        if name in spec.inputs or name in spec.outputs:
-            raise FieldError(path, f"{expression.text!r}: {name} is a tensor; use shape, numel, dtype or given")
-        raise FieldError(path, f"{expression.text!r}: unknown name {name!r}; there are {', '.join(sorted(bound))}")
-    tensors = {*spec.inputs, *(spec.outputs if outputs_known else ())}
-    for function, name in sorted(expression.tensors):
-        if name not in tensors:
-            raise FieldError(path, f"{expression.text!r}: {function}({name}): {name!r} is not a tensor that is known here")
-
-
+# ---------------------------------------------------------------------------------- implementations, cases
 def _check_implementations(spec: OpSpec) -> None:
     if spec.implemented != bool(spec.implementations):
         what = "has no implementation" if spec.implemented else "has implementations"
         raise FieldError(("status",), f"is {spec.status!r}, but the operator {what}")
-    names = {*spec.params, *spec.let}
-    for member in spec.inputs.values():
-        for expression in Pattern.parse(member.shape).expressions:
-            names |= expression.names
+    names = {*spec.params, *spec.let, *size_names(spec)[0]}
     for name, implementation in spec.implementations.items():
+        path = ("implementations", name)
         for scalar in implementation.scalars:
             if scalar not in names:
-                raise FieldError(("implementations", name, "scalars"), f"unknown name {scalar!r}")
-        if not implementation.program.isidentifier():
-            raise FieldError(("implementations", name, "program"), f"{implementation.program!r} is not a name")
+                raise FieldError(
+                    (*path, "scalars"), f"unknown name {scalar!r}; there are {', '.join(sorted(names))}"
+                )
+        for static in implementation.static:
+            if not _is_name(static) or static in _RESERVED["static"]:
+                raise FieldError((*path, "static", static), f"{static!r} cannot be a name here")
+        if not _is_name(implementation.program):
+            raise FieldError((*path, "program"), f"{implementation.program!r} is not a name")
+        if not implementation.targets:
+            raise FieldError((*path, "targets"), "an implementation runs on at least one target")
 
 
 def _check_cases(spec: OpSpec) -> None:
@@ -163,14 +201,6 @@ def _check_cases(spec: OpSpec) -> None:
     for kind, cases, keys in (("cases", spec.cases, CASE_KEYS), ("workloads", spec.workloads, WORKLOAD_KEYS)):
         for n, case in enumerate(cases):
             try:
-                bind_case(spec, case, keys)
+                bind_every_row(spec, case, keys)
             except CaseError as error:
                 raise FieldError((kind, n), str(error)) from None
-
-
-def broken_by(spec: OpSpec, variables: dict[str, Any]) -> str | None:
-    """The message of the first rule that does not hold, or `None`."""
-    for rule in spec.rules:
-        if not Expression(rule.rule).evaluate(variables):
-            return rule.message
-    return None

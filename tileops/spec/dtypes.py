@@ -1,39 +1,69 @@
-"""The dtype of a slot: `float16 | bfloat16`, `same_as(x)`, `out_dtype`, `out_dtype or same_as(q)`."""
+"""The dtype of a slot.
+
+`float16 | bfloat16`, `same_as(x)`, `promote_int_to_float(x)`, and for outputs `out_dtype` (a param) and
+`out_dtype or same_as(q)`.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tileops.spec.model import DTYPES
+import msgspec
 
-__all__ = ["SlotDtype", "expand_rows"]
+from tileops.spec.model import DTYPES, Input, OpSpec, Output
+
+__all__ = ["PROMOTED", "SlotDtype", "expand_rows", "slot_dtypes"]
+
+PROMOTED = dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "bool"), "float32")
+"""What `promote_int_to_float` makes of a dtype; others stay. PyTorch's default dtype, at its default."""
 
 
-@dataclass(frozen=True)
-class SlotDtype:
-    """What the dtype of a slot may be: one of `choices`, a slot's (`same_as`), or a param's (`param`)."""
+class SlotDtype(msgspec.Struct, frozen=True):
+    """What the dtype of a slot may be: one of `choices`, a slot's (`same_as`), or a param's (`param`).
+
+    With `promoted`, integers and bools of the slot `same_as` become float32.
+    """
 
     text: str
     choices: tuple[str, ...] = ()
     same_as: str | None = None
     param: str | None = None
+    promoted: bool = False
 
     @classmethod
     def parse(cls, text: str, params: Mapping[str, object]) -> SlotDtype:
         """Parse it; a name that is neither a dtype nor a param raises `ValueError`."""
-        param, _, rest = text.partition(" or ") if " or " in text else (text, "", "")
-        if param in params:
-            return cls(text, same_as=_same_as(rest), param=param)
-        if same := _same_as(text):
-            return cls(text, same_as=same)
-        choices = tuple(word.strip() for word in text.split("|"))
-        for choice in choices:
-            if choice not in DTYPES:
-                raise ValueError(f"{choice!r} is not a dtype, same_as(slot) or the name of a param; there are {', '.join(DTYPES)}")
-        return cls(text, choices=choices)
+        param, has_rest, rest = text.partition(" or ")
+        if param.strip() in params:
+            if has_rest and not _same_as(rest):
+                raise ValueError(f"{text!r}: only same_as(slot) may follow 'or'")
+            return cls(text, same_as=_same_as(rest), param=param.strip())
+        return _parse(text)
+
+
+@functools.cache
+def _parse(text: str) -> SlotDtype:
+    if same := _same_as(text):
+        return SlotDtype(text, same_as=same)
+    if promoted := re.fullmatch(r"promote_int_to_float\((\w+)\)", text.strip()):
+        return SlotDtype(text, same_as=promoted[1], promoted=True)
+    choices = tuple(word.strip() for word in text.split("|"))
+    for choice in choices:
+        if choice not in DTYPES:
+            forms = "a dtype, same_as(slot), promote_int_to_float(slot) or the name of a param"
+            raise ValueError(f"{choice!r} is not {forms}; dtypes are {', '.join(DTYPES)}")
+    if len(set(choices)) != len(choices):
+        raise ValueError(f"{text!r} names a dtype twice")
+    return SlotDtype(text, choices=choices)
+
+
+def slot_dtypes(spec: OpSpec) -> dict[str, SlotDtype]:
+    """The dtype of every input and output."""
+    members: dict[str, Input | Output] = {**spec.inputs, **spec.outputs}
+    return {name: SlotDtype.parse(member.dtype, spec.params) for name, member in members.items()}
 
 
 def _same_as(text: str) -> str | None:

@@ -8,22 +8,29 @@ a size or param `B` reads the variable `n_B`, a function `prod` the variable `f_
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from tileops.spec.functions import FUNCTIONS, TENSOR_FUNCTIONS
 
 __all__ = ["GLOBALS", "Expression", "ExpressionError"]
 
-GLOBALS: dict[str, Any] = {f"f_{name}": function for name, function in FUNCTIONS.items()} | {"f_dtype": lambda name: name}
+GLOBALS: dict[str, Any] = {f"f_{name}": function for name, function in FUNCTIONS.items()} | {
+    "f_dtype": lambda name: name
+}
 """What evaluated expressions find besides their variables."""
 
 _ALLOWED = (
-    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare,
+    ast.IfExp,
     ast.Tuple, ast.List, ast.Subscript, ast.Slice, ast.Call, ast.keyword, ast.And, ast.Or, ast.Not, ast.USub,
     ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod, ast.Pow,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
 )  # fmt: skip
+
+_CALLABLE = frozenset({*FUNCTIONS, *TENSOR_FUNCTIONS})
 
 
 class ExpressionError(ValueError):
@@ -31,36 +38,55 @@ class ExpressionError(ValueError):
 
 
 class Expression:
-    """A parsed expression.
+    """A parsed expression. Texts repeat a lot within an entry, so each is parsed once in the process.
 
     Attributes:
         text: As the manifest has it.
         names: Sizes and params that it reads.
         tensors: (function, tensor) pairs that it reads.
+        python: Its source, with the variables of the module's docstring.
+        is_tuple: Whether it is a tuple as it stands, such as `(M, N)`.
     """
 
-    __slots__ = ("names", "python", "tensors", "text")
+    __slots__ = ("code", "is_tuple", "names", "python", "tensors", "text")
 
-    def __init__(self, text: Any) -> None:
-        self.text = text = str(text)
-        try:
-            tree = ast.parse(text.strip(), mode="eval")
-        except SyntaxError as error:
-            raise ExpressionError(f"{text!r} is not an expression: {error.msg}") from None
-        for node in ast.walk(tree):
-            _check(node, text)
-        rewriter = _Rewriter()
-        body = rewriter.visit(tree.body)
-        self.names: frozenset[str] = frozenset(rewriter.names)
-        self.tensors: frozenset[tuple[str, str]] = frozenset(rewriter.tensors)
-        self.python = ast.unparse(body)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names, self.tensors, self.python, self.code, self.is_tuple = _parse(text)
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """Its value, for variables named as in the module's docstring."""
-        return eval(self.python, GLOBALS, dict(variables))
+        return eval(self.code, GLOBALS, dict(variables))
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@functools.cache
+def _parse(text: str) -> tuple[frozenset[str], frozenset[tuple[str, str]], str, CodeType, bool]:
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # ast.parse documents all of them
+        raise ExpressionError(f"{text!r} is not an expression: {getattr(error, 'msg', error)}") from None
+    for node in ast.walk(tree):
+        _check(node, text)
+    rewriter = _Rewriter()
+    body = rewriter.visit(tree.body)
+    python = ast.unparse(body)
+    code = compile(python, f"<{text}>", "eval")
+    return (
+        frozenset(rewriter.names),
+        frozenset(rewriter.tensors),
+        python,
+        code,
+        isinstance(body, (ast.Tuple, ast.List)),
+    )
 
 
 def _check(node: ast.AST, text: str) -> None:
@@ -68,10 +94,12 @@ def _check(node: ast.AST, text: str) -> None:
         raise ExpressionError(f"{text!r}: {type(node).__name__} is not part of the expression language")
     if isinstance(node, ast.Constant) and not isinstance(node.value, (int, float, str, bool, type(None))):
         raise ExpressionError(f"{text!r}: the constant {node.value!r} is not allowed")
+    if isinstance(node, ast.keyword) and node.arg is None:
+        raise ExpressionError(f"{text!r}: ** is not part of the expression language")
     if not isinstance(node, ast.Call):
         return
-    if not isinstance(node.func, ast.Name) or node.func.id not in {*FUNCTIONS, *TENSOR_FUNCTIONS}:
-        known = ", ".join(sorted({*FUNCTIONS, *TENSOR_FUNCTIONS}))
+    if not isinstance(node.func, ast.Name) or node.func.id not in _CALLABLE:
+        known = ", ".join(sorted(_CALLABLE))
         raise ExpressionError(f"{text!r}: unknown function {ast.unparse(node.func)!r}; there are {known}")
     if node.func.id in TENSOR_FUNCTIONS and not _names_a_tensor(node):
         raise ExpressionError(f"{text!r}: {node.func.id}() takes the name of one tensor")

@@ -1,6 +1,6 @@
 """The functions that expressions of the manifest may call.
 
-Small on purpose: each is total on what its arguments mean, and simple enough to be written again in JavaScript.
+Small on purpose: each is total on what its arguments mean, and simple enough to be written in JavaScript.
 """
 
 from __future__ import annotations
@@ -70,7 +70,12 @@ def conv(size: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: 
 
 
 def pooled(
-    size: Sequence[int], kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    size: Sequence[int],
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
 ) -> tuple[int, ...]:
     """Spatial sizes after pooling, by PyTorch's rule: no window starts in the right padding."""
     n = len(size)
@@ -115,14 +120,26 @@ def finite(value: float) -> bool:
 
 
 def visible(rows: int, columns: int, causal: bool, left: int, right: int) -> int:
-    """(query, key) pairs that attention sees: query i stands at key i + columns - rows."""
-    total = 0
-    for i in range(rows):
-        at = i + columns - rows
-        first = max(at - left, 0) if left >= 0 else 0
-        last = min(at if causal else at + right if right >= 0 else columns - 1, columns - 1)
-        total += max(last - first + 1, 0)
-    return total
+    """(query, key) pairs that attention sees: query i stands at key i + columns - rows.
+
+    Query i sees keys `first_i <= j < end_i`. Both bounds move one key a query between 0 and `columns`, so the
+    sum over queries is a difference of two such ramps.
+    """
+    offset = columns - rows
+    ahead = 0 if causal else right
+    ends = rows * columns if ahead < 0 else _ramp(rows, offset + ahead + 1, columns)
+    return ends - (0 if left < 0 else _ramp(rows, offset - left, columns))
+
+
+def _ramp(n: int, start: int, top: int) -> int:
+    """Sum over i < n of start + i, held between 0 and top."""
+
+    def below(x: int) -> int:
+        """Sum of the values at positions before x."""
+        inside = min(max(x, 0), top)
+        return inside * (inside - 1) // 2 + max(x - top, 0) * top
+
+    return below(start + n) - below(start)
 
 
 SPLAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -132,8 +149,8 @@ SPLAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **SPLAT_FUNCTIONS,
-    **{f.__name__: f for f in (ceildiv, pow2ceil, prod, finite, visible)},
-    **{"isqrt": math.isqrt, "len": len, "max": max, "min": min, "abs": abs},
+    **{f.__name__: f for f in (ceildiv, pow2ceil, prod, finite, visible, len, max, min, abs)},
+    "isqrt": math.isqrt,
 }
 
 TENSOR_FUNCTIONS = ("shape", "numel", "dtype", "given")

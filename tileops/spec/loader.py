@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from tileops.errors import ManifestError
-from tileops.spec.checks import FieldError, check
+from tileops.spec.checks import check
+from tileops.spec.document import FieldPath, read
 from tileops.spec.dtypes import SlotDtype, expand_rows
-from tileops.spec.model import Entry, Implementation, Input, OpSpec, Output, Param, Roofline, Rule
+from tileops.spec.errors import FieldError
+from tileops.spec.model import Entry, Implementation, Input, OpSpec, Output, Param, Roofline, Rule, Signature
 
 __all__ = ["all_specs", "families", "load", "load_family", "manifest_dir", "read_file"]
-
-_Path = tuple[str | int, ...]
 
 
 def manifest_dir() -> Path:
@@ -36,26 +35,15 @@ def families() -> tuple[str, ...]:
 @functools.cache
 def load_family(name: str) -> dict[str, OpSpec]:
     """The operators of one family, by class name, in the order of the file."""
-    path = manifest_dir() / f"{name}.yaml"
-    if not path.is_file():
+    if name not in families():
         raise ManifestError(f"there is no family {name!r}; there are {', '.join(families())}")
-    specs = read_file(path)
-    for spec in specs.values():
-        if spec.family != name:
-            raise ManifestError(f"{path}:{spec.line}: {spec.name}: family: is {spec.family!r}, but the file is {name}.yaml")
-    return specs
+    return read_file(manifest_dir() / f"{name}.yaml")
 
 
 @functools.cache
 def all_specs() -> dict[str, OpSpec]:
-    """Every operator, by class name. An operator that two files declare is an error."""
-    out: dict[str, OpSpec] = {}
-    for family in families():
-        for name, spec in load_family(family).items():
-            if name in out:
-                raise ManifestError(f"{spec.file}:{spec.line}: {name}: is also declared at {out[name].file}:{out[name].line}")
-            out[name] = spec
-    return out
+    """Every operator, by class name."""
+    return merged(map(load_family, families()))
 
 
 def load(name: str) -> OpSpec:
@@ -66,32 +54,52 @@ def load(name: str) -> OpSpec:
         raise ManifestError(f"no file of {manifest_dir()} declares an operator {name!r}") from None
 
 
+def merged(files: Iterable[dict[str, OpSpec]]) -> dict[str, OpSpec]:
+    """The operators of several files, by class name. An operator that two files declare is an error."""
+    out: dict[str, OpSpec] = {}
+    torch_names: dict[str, OpSpec] = {}
+    for spec in (spec for specs in files for spec in specs.values()):
+        at = f"{spec.file}:{spec.line}: {spec.name}: entry"
+        if spec.name in out:
+            raise ManifestError(f"{at}: is also declared at {out[spec.name].file}:{out[spec.name].line}")
+        twin = torch_names.setdefault(spec.torch_name, spec)
+        if twin is not spec:
+            raise ManifestError(f"{at}: its name for torch, {spec.torch_name}, is also that of {twin.name}")
+        out[spec.name] = spec
+    return out
+
+
 def read_file(path: Path) -> dict[str, OpSpec]:
-    """Read and check one manifest file.
+    """Read and check one manifest file, whose name is that of its family.
 
     Raises:
-        ManifestError: The file is not YAML, or an entry is not what `tileops.spec.model` and the language allow.
+        ManifestError: The file is not YAML, or an entry is not what `tileops.spec.model` and the language
+            allow.
     """
-    raw, lines = _parse(path)
-    return {str(name): _entry(path, str(name), value, lines) for name, value in raw.items()}
+    raw, lines = read(path)
+    by_entry: dict[str | int, dict[FieldPath, int]] = {}
+    for key, line in lines.items():
+        if key:
+            by_entry.setdefault(key[0], {})[key[1:]] = line
+    return {name: _entry(path, name, value, by_entry[name]) for name, value in raw.items()}
 
 
-def _entry(path: Path, name: str, raw: Any, lines: dict[_Path, int]) -> OpSpec:
-    own = {key[1:]: line for key, line in lines.items() if key[:1] == (name,)}
+def _entry(path: Path, name: str, raw: Any, lines: dict[FieldPath, int]) -> OpSpec:
     try:
-        entry = _convert(raw)
-        spec = _spec(path, name, entry, own)
+        spec = _spec(path, name, _convert(raw), lines)
+        if spec.family != path.stem:
+            raise FieldError(("family",), f"is {spec.family!r}, but the file is {path.name}")
         check(spec)
     except FieldError as error:
-        where: _Path = error.path
-        while where not in own:
+        where: FieldPath = error.path
+        while where not in lines:
             where = where[:-1]
         field = ".".join(map(str, error.path)) or "entry"
-        raise ManifestError(f"{path}:{own[where]}: {name}: {field}: {error}") from None
+        raise ManifestError(f"{path}:{lines[where]}: {name}: {field}: {error}") from None
     return spec
 
 
-def _spec(path: Path, name: str, entry: Entry, lines: dict[_Path, int]) -> OpSpec:
+def _spec(path: Path, name: str, entry: Entry, lines: dict[FieldPath, int]) -> OpSpec:
     signature = entry.signature
     slots = {}
     for kind, members in (("inputs", signature.inputs), ("outputs", signature.outputs)):
@@ -121,6 +129,7 @@ def _spec(path: Path, name: str, entry: Entry, lines: dict[_Path, int]) -> OpSpe
     )
 
 
+# ------------------------------------------------------------------- which field is of the wrong type
 def _convert(raw: Any) -> Entry:
     try:
         return msgspec.convert(raw, Entry)
@@ -130,73 +139,51 @@ def _convert(raw: Any) -> Entry:
         raise FieldError((), str(error)) from None
 
 
-def _convert_piece(path: _Path, kind: Any, value: Any) -> None:
+def _convert_piece(path: FieldPath, kind: Any, value: Any) -> None:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
         names = [part for part in inner.rstrip("`").strip(".").split(".") if part.isidentifier()]
-        raise FieldError((*path, *names), message) from None
+        raise FieldError((*path, *_unknown_key(message), *names), message) from None
 
 
-def _pieces(raw: Any) -> Iterator[tuple[_Path, Any, Any]]:
+def _unknown_key(message: str) -> list[str]:
+    """The key in msgspec's `Object contains unknown field `key``: its line is the one to show."""
+    _, _, key = message.partition("contains unknown field ")
+    return [key.strip("`")] if key else []
+
+
+def _pieces(raw: Any) -> Iterator[tuple[FieldPath, Any, Any]]:
     """The parts of an entry with their types, smallest first, so that an error can name its key."""
-    if not isinstance(raw, dict):
-        return
-    signature = raw.get("signature")
-    if isinstance(signature, dict):
-        for kind, model in (("inputs", Input), ("params", Param), ("outputs", Output)):
-            members = signature.get(kind)
-            for name, value in members.items() if isinstance(members, dict) else ():
-                yield ("signature", kind, name), model, value
-        yield from _rules(("signature", "shape_rules"), signature.get("shape_rules"))
-    members = raw.get("implementations")
-    for name, value in members.items() if isinstance(members, dict) else ():
-        if isinstance(value, dict):
-            yield from _rules(("implementations", name, "domain"), value.get("domain"))
+    entry = _members(raw)
+    signature = _members(entry.get("signature"))
+    for kind, model in (("inputs", Input), ("params", Param), ("outputs", Output), ("let", str)):
+        for name, value in _members(signature.get(kind)).items():
+            yield ("signature", kind, name), model, value
+    for n, rule in _items(signature.get("shape_rules")):
+        yield ("signature", "shape_rules", n), Rule, rule
+    for n, row in _items(signature.get("dtype_combos")):
+        yield ("signature", "dtype_combos", n), dict[str, str], row
+    if "signature" in entry:
+        yield ("signature",), Signature, entry["signature"]
+    if "roofline" in entry:
+        yield ("roofline",), Roofline, entry["roofline"]
+    for name, value in _members(entry.get("implementations")).items():
+        for n, rule in _items(_members(value).get("domain")):
+            yield ("implementations", name, "domain", n), Rule, rule
+        for static, text in _members(_members(value).get("static")).items():
+            yield ("implementations", name, "static", static), str, text
         yield ("implementations", name), Implementation, value
-    if "roofline" in raw:
-        yield ("roofline",), Roofline, raw["roofline"]
+    for kind in ("cases", "workloads"):
+        for n, case in _items(entry.get(kind)):
+            yield (kind, n), dict[str, Any], case
     yield (), Entry, raw
 
 
-def _rules(path: _Path, rules: Any) -> Iterator[tuple[_Path, Any, Any]]:
-    for n, rule in enumerate(rules if isinstance(rules, list) else ()):
-        yield (*path, n), Rule, rule
+def _members(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], dict[_Path, int]]:
-    """The file's value, and the line of every key and item in it."""
-    loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), loader_type)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        problem = getattr(error, "problem", None) or str(error)
-        raise ManifestError(f"{path}:{line}: YAML: {problem}") from None
-    lines: dict[_Path, int] = {}
-    value = {} if node is None else _build(node, (), lines, path)
-    if not isinstance(value, dict):
-        raise ManifestError(f"{path}:1: the file must map operator names to entries")
-    return value, lines
-
-
-def _build(node: yaml.Node, where: _Path, lines: dict[_Path, int], path: Path) -> Any:
-    lines.setdefault(where, node.start_mark.line + 1)
-    if isinstance(node, yaml.SequenceNode):
-        return [_build(item, (*where, n), lines, path) for n, item in enumerate(node.value)]
-    if not isinstance(node, yaml.MappingNode):
-        return yaml.constructor.SafeConstructor().construct_object(node)
-    out: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        line, key = key_node.start_mark.line + 1, key_node.value
-        at = f"{path}:{line}: {where[0] if where else key}: {'.'.join(map(str, (*where[1:], key)))}"
-        if key_node.tag != "tag:yaml.org,2002:str":
-            raise ManifestError(f"{at}: YAML reads the key {key!r} as {key_node.tag.rpartition(':')[2]}; put it in quotes")
-        if key in out:
-            first = lines[(*where, key)]
-            raise ManifestError(f"{at}: is declared twice; first at line {first}")
-        lines[(*where, key)] = line
-        out[key] = _build(value_node, (*where, key), lines, path)
-    return out
+def _items(value: Any) -> Iterator[tuple[int, Any]]:
+    return enumerate(value) if isinstance(value, list) else enumerate(())

@@ -9,9 +9,9 @@ import msgspec
 __all__ = ["DTYPES", "Implementation", "Input", "OpSpec", "Output", "Param", "Roofline", "Rule", "Signature"]
 
 DTYPES = (
-    "float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 "
-    "int8 int16 int32 int64 uint8 bool complex64 complex128"
-).split()
+    *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"),
+    *("int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"),
+)
 """Names of the dtypes that a manifest may use: PyTorch's names."""
 
 
@@ -35,7 +35,10 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Output(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A tensor that a call returns; `saved` ones only the backward uses, `is` names an input that it may be."""
+    """A tensor that a call returns.
+
+    `saved` ones only the backward uses. `is` names an input that is written and returned when it is given.
+    """
 
     dtype: str
     shape: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = ["PARAM_TYPES", "ParamType"]
 
@@ -11,7 +12,14 @@ __all__ = ["PARAM_TYPES", "ParamType"]
 class ParamType:
     """A union such as `int | tuple[int, ...] | None`."""
 
-    _SCHEMA = {"bool": "bool", "int": "SymInt", "float": "float", "str": "str", "dtype": "ScalarType", "tuple[int, ...]": "SymInt[]"}
+    _SCHEMA: ClassVar[dict[str, str]] = {
+        "bool": "bool",
+        "int": "SymInt",
+        "float": "float",
+        "str": "str",
+        "dtype": "ScalarType",
+        "tuple[int, ...]": "SymInt[]",
+    }
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -20,6 +28,12 @@ class ParamType:
             if member != "None" and member not in self._SCHEMA:
                 known = ", ".join([*self._SCHEMA, "None"])
                 raise ValueError(f"{member!r} is not a type of a param; there are {known}, joined with |")
+
+    @staticmethod
+    @functools.cache
+    def parse(text: str) -> ParamType:
+        """The type that `text` names; each text is read once."""
+        return ParamType(text)
 
     @property
     def optional(self) -> bool:
@@ -54,8 +68,7 @@ def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool
     if member == "int":
         return _is_int(value), value
     if member == "float":
-        fits = isinstance(value, float) or _is_int(value)
-        return fits, float(value) if fits else value
+        return _as_float(value)
     if member == "str":
         return isinstance(value, str), value
     if member == "dtype":
@@ -64,6 +77,15 @@ def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool
         fits = isinstance(value, (tuple, list)) and all(map(_is_int, value))
         return fits, tuple(value) if fits else value
     return False, value
+
+
+def _as_float(value: Any) -> tuple[bool, Any]:
+    if not _is_int(value):
+        return isinstance(value, float), value
+    try:
+        return True, float(value)
+    except OverflowError:  # an integer that no float is near
+        return False, value
 
 
 def _is_int(value: Any) -> bool:

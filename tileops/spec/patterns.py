@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-from dataclasses import dataclass
+import functools
+
+import msgspec
 
 from tileops.spec.expressions import Expression, ExpressionError
 
 __all__ = ["Branch", "Item", "Pattern"]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One place of a pattern: a size, or with `*` any number of sizes."""
 
     expression: Expression
@@ -27,23 +27,22 @@ class Item:
         return f"*{self.expression.text}" if self.splat else self.expression.text
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True):
     """A list of items and the condition on params under which it is the shape."""
 
     condition: Expression | None
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """A parsed shape: the first branch whose condition holds; the last has none."""
 
     text: str
     branches: tuple[Branch, ...]
 
-    @classmethod
-    def parse(cls, text: str) -> Pattern:
+    @staticmethod
+    @functools.cache
+    def parse(text: str) -> Pattern:
         """Parse `"P if condition else Q"`, any number of times, or `"P"`."""
         branches = []
         words = _split(text)
@@ -55,12 +54,12 @@ class Pattern:
             branches.append(Branch(Expression(" ".join(words[at + 1 : end])), _items(words[:at], text)))
             words = words[end + 1 :]
         branches.append(Branch(None, _items(words, text)))
-        return cls(text, tuple(branches))
+        return Pattern(text, tuple(branches))
 
     @property
     def expressions(self) -> list[Expression]:
         """Every expression in it."""
-        out = []
+        out: list[Expression] = []
         for branch in self.branches:
             out += [branch.condition] if branch.condition else []
             out += [item.expression for item in branch.items]
@@ -76,7 +75,7 @@ def _items(words: list[str], text: str) -> tuple[Item, ...]:
     for word in words:
         splat = word.startswith("*")
         item = Item(Expression(word[1:] if splat else word), splat)
-        if not splat and isinstance(ast.parse(item.expression.text, mode="eval").body, ast.Tuple):
+        if not splat and item.expression.is_tuple:
             raise ExpressionError(f"{text!r}: {word!r} is a tuple; separate sizes with blanks")
         items.append(item)
     return tuple(items)

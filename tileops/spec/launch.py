@@ -1,0 +1,159 @@
+"""Generated code that runs a call: key, allocation, launch, and the way past the dispatcher."""
+
+from __future__ import annotations
+
+from tileops.spec.dtypes import slot_dtypes
+from tileops.spec.expressions import Expression
+from tileops.spec.model import OpSpec
+from tileops.spec.patterns import Pattern
+from tileops.spec.source import Source, comment
+
+__all__ = ["emit_call", "emit_launch"]
+
+
+def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
+    """The end of `core`. The key is computed among the checks: its expressions may fail like theirs."""
+    if spec.implementations:
+        checks.line(f"key = {_key_source(spec)}{comment('implementation', 'static sizes and domains')}")
+    else:
+        _emit_meta(out, spec)
+        out.line("raise fail_not_implemented()")
+        return
+    out.line("entry = runner.kernels.get(key)")
+    with out.block("if entry is None:"):
+        _emit_meta(out, spec)
+        arguments = ", ".join(
+            [*(f"t_{name}" for name in spec.inputs), *(f"n_{name}" for name in spec.params)]
+        )
+        out.line(f"entry = runner.find(key, facts({arguments if spec.inputs else f'device, {arguments}'}))")
+    for name, member in spec.inputs.items():
+        if not member.mutated:
+            awkward = f"not t_{name}.is_contiguous() or t_{name}.data_ptr() & 15"
+            condition = f"t_{name} is not None and ({awkward})" if member.optional else awkward
+            out.line(f"if {condition}: t_{name} = dense(t_{name})")
+    _emit_allocation(out, spec, like=True)
+    out.line(f"if {' and '.join(f'0 in s_{name}' for name in spec.outputs)}: pass")
+    elsewhere = f"{_is_type(spec, 'cuda')} and current_device() != device.index"
+    with out.block(f"elif {elsewhere}:"), out.block("with device_guard(device):"):
+        _emit_launches(out, spec)
+    with out.block("else:"):
+        _emit_launches(out, spec)
+    _emit_return(out, spec)
+
+
+def _emit_return(out: Source, spec: OpSpec) -> None:
+    """The end of a call that went well: only now is it the last call, whose cost can be asked for."""
+    out.line(f"if op is not None: op._last = ({''.join(f's_{name}, d_{name}, ' for name in spec.inputs)})")
+    out.line(f"return {', '.join(f'o_{name}' for name in spec.returned)}")
+
+
+def _is_type(spec: OpSpec, kind: str) -> str:
+    return f"t_{next(iter(spec.inputs))}.is_{kind}" if spec.inputs else f"device.type == {kind!r}"
+
+
+def _emit_meta(out: Source, spec: OpSpec) -> None:
+    with out.block(f"if {_is_type(spec, 'meta')}:"):
+        _emit_allocation(out, spec, like=False)
+        _emit_return(out, spec)
+
+
+def _key_source(spec: OpSpec) -> str:
+    """What decides the kernel: device, dtypes, presence, domains and static sizes of every implementation."""
+    parts = ["device"]
+    parts += [f"d_{name}" for name in spec.rows[0] if len({row.get(name) for row in spec.rows}) > 1]
+    parts += [f"t_{name} is None" for name, member in spec.inputs.items() if member.optional]
+    for implementation in spec.implementations.values():
+        for text in [*(rule.rule for rule in implementation.domain), *implementation.static.values()]:
+            parts.append(f"({Expression(text).python})")
+    return "(" + ", ".join(dict.fromkeys(parts)) + ",)"
+
+
+def _emit_allocation(out: Source, spec: OpSpec, like: bool) -> None:
+    """`like`: whether inputs are contiguous by now."""
+    for name, output in spec.outputs.items():
+        made = _allocation(spec, name, like)
+        if output.alias:
+            made = f"t_{output.alias} if t_{output.alias} is not None else {made}"
+        out.line(f"o_{name} = {made}")
+
+
+def _allocation(spec: OpSpec, name: str, like: bool) -> str:
+    """The cheapest way to an output: `empty_like` of an input, else sizes as separate arguments."""
+    slot = _like(spec, name) if like else None
+    if slot is not None:
+        return f"empty_like(t_{slot})"
+    sized = f"empty(*s_{name}, dtype=d_{name}, device=device)"
+    branches = Pattern.parse(spec.outputs[name].shape).branches
+    if all(any(not item.splat for item in branch.items) for branch in branches):
+        return sized
+    return f"{sized} if s_{name} else empty((), dtype=d_{name}, device=device)"
+
+
+def _like(spec: OpSpec, name: str) -> str | None:
+    """A required input, contiguous by now, of the output's shape and dtype."""
+    output = spec.outputs[name]
+    dtypes = slot_dtypes(spec)
+
+    def root(slot: str) -> str | None:
+        """The slot whose dtype this one has; none when a param has a say, or a promotion."""
+        dtype = dtypes[slot]
+        if dtype.param or dtype.promoted:
+            return None
+        return root(dtype.same_as) if dtype.same_as else slot
+
+    for slot, member in spec.inputs.items():
+        plain = not member.optional and not member.mutated
+        if plain and member.shape == output.shape and root(name) is not None and root(slot) == root(name):
+            return slot
+    return None
+
+
+def _emit_launches(out: Source, spec: OpSpec) -> None:
+    tensors = [*(f"t_{name}" for name in spec.inputs), *(f"o_{name}" for name in spec.outputs)]
+    scalars = {name: i.scalars for name, i in spec.implementations.items()}
+    if len(set(scalars.values())) == 1:
+        arguments = ", ".join(["entry.run", *tensors, *(f"n_{s}" for s in next(iter(scalars.values())))])
+        out.line(f"entry.launch({arguments})")
+        return
+    for n, (name, own) in enumerate(scalars.items()):
+        arguments = ", ".join(["entry.run", *tensors, *(f"n_{s}" for s in own)])
+        out.line(f"{'if' if n == 0 else 'elif'} entry.implementation == {name!r}: entry.launch({arguments})")
+
+
+def emit_call(out: Source, spec: OpSpec, tensors: str) -> None:
+    """`call(self, tensors)`: `core` at once where the dispatcher would add nothing, else the dispatcher."""
+    if not spec.inputs:
+        with out.block("def call(self, device=None):"):
+            out.line("device = device_of(device)")
+            out.line("if is_compiling() or not undisturbed(): return self._dispatch(device)")
+            out.line("return core(self, self._runner, device, *self._values)")
+        return
+    plain, wants, views = [], [], []
+    for name, member in spec.inputs.items():
+        kind = f"(type(t_{name}) is Tensor or type(t_{name}) is Parameter) and t_{name}.layout is strided"
+        plain.append(f"(t_{name} is None or {kind})" if member.optional else kind)
+        given = f"t_{name} is not None and " if member.optional else ""
+        wants.append(f"{given}t_{name}.requires_grad")
+        views += [f"{given}t_{name}.is_{bit}()" for bit in _bits(spec, name)]
+    fast = [*plain, "undisturbed()", f"not (grad_enabled() and ({' or '.join(wants)}))"]
+    fast += [f"not ({' or '.join(views)})"] if views else []
+    with out.block(f"def call(self, {tensors}):"):
+        out.line(f"if is_compiling(): return self._dispatch({tensors})")
+        with out.block(f"if {' and '.join(fast)}:"):
+            out.line(f"return core(self, self._runner, {tensors}, *self._values)")
+        out.line(f"return self._dispatch({tensors})")
+
+
+def _bits(spec: OpSpec, name: str) -> list[str]:
+    """Which lazy views the dtypes of an input can be: `x.conj()` of complex ones, `x.conj().imag` of floats.
+
+    Tensors of other dtypes are refused anyway.
+    """
+    slots = slot_dtypes(spec)
+    slot = slots[name]
+    while slot.same_as:
+        slot = slots[slot.same_as]
+    choices = set(slot.choices) or {"float16", "complex64"}
+    if choices & {"complex64", "complex128"}:
+        return ["neg", "conj"]
+    return ["neg"] if choices & {"float16", "float32", "float64"} else []

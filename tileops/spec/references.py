@@ -1,0 +1,120 @@
+"""Every expression of an entry is in the language and speaks of nothing but what the operator declares."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tileops.spec.cases import size_names
+from tileops.spec.errors import FieldError
+from tileops.spec.expressions import Expression, ExpressionError
+from tileops.spec.model import OpSpec
+from tileops.spec.params import ParamType
+from tileops.spec.patterns import Pattern
+
+__all__ = ["check_references", "expressions", "maker"]
+
+_Path = tuple[str | int, ...]
+
+
+def expressions(spec: OpSpec) -> Iterator[tuple[_Path, str, bool]]:
+    """(path, text, whether it is a shape pattern) of everything in the entry that is evaluated."""
+    for kind, members in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for name, member in members.items():
+            yield ("signature", kind, name, "shape"), member.shape, True
+    for name, text in spec.let.items():
+        yield ("signature", "let", name), text, False
+    for n, rule in enumerate(spec.rules):
+        yield ("signature", "shape_rules", n, "rule"), rule.rule, False
+    yield ("roofline", "flops"), spec.roofline.flops, False
+    if spec.roofline.bytes is not None:
+        yield ("roofline", "bytes"), spec.roofline.bytes, False
+    for name, implementation in spec.implementations.items():
+        for static, text in implementation.static.items():
+            yield ("implementations", name, "static", static), text, False
+        for n, rule in enumerate(implementation.domain):
+            yield ("implementations", name, "domain", n, "rule"), rule.rule, False
+
+
+def maker(text: str) -> tuple[str, list[Expression]]:
+    """Name and arguments of an input's `make`, such as `lengths(0, N_pages * page_size)`.
+
+    Raises:
+        ExpressionError: It is not a call, or an argument is not in the language.
+    """
+    try:
+        call = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(f"{text!r} is not a call: {error.msg}") from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
+        raise ExpressionError(f"{text!r} is not a call such as lengths(0, N)")
+    return call.func.id, [Expression(ast.unparse(argument)) for argument in call.args]
+
+
+def check_references(spec: OpSpec) -> None:
+    """Raise `FieldError` at the first expression that is not in the language or reads an unknown name."""
+    parsed = [(path, _parse(path, text, is_pattern)) for path, text, is_pattern in expressions(spec)]
+    parsed += _makers(spec)
+    sizes, splats = size_names(spec)
+    for name in sorted(sizes & {*spec.inputs, *spec.outputs}):
+        users = [slot for slot, member in spec.inputs.items() if name in _names(member.shape)]
+        raise FieldError(("signature", "inputs", users[0], "shape"), f"{name!r} is a tensor, not a size")
+    _check_items(spec, splats)
+    bound = {*spec.params, *spec.let, *sizes}
+    for path, found in parsed:
+        for expression in found:
+            _check_names(spec, path, expression, bound)
+
+
+def _names(shape: str) -> set[str]:
+    return {name for expression in Pattern.parse(shape).expressions for name in expression.names}
+
+
+def _parse(path: _Path, text: str, is_pattern: bool) -> list[Expression]:
+    try:
+        return Pattern.parse(text).expressions if is_pattern else [Expression(text)]
+    except ExpressionError as error:
+        raise FieldError(path, str(error)) from None
+
+
+def _makers(spec: OpSpec) -> Iterator[tuple[_Path, list[Expression]]]:
+    for name, member in spec.inputs.items():
+        path = ("signature", "inputs", name, "make")
+        try:
+            yield path, maker(member.make)[1] if member.make is not None else []
+        except ExpressionError as error:
+            raise FieldError(path, str(error)) from None
+
+
+def _check_items(spec: OpSpec, splats: set[str]) -> None:
+    """A name in an input's shape is one size, or with `*` several; a param there has the type for it."""
+    for slot, member in spec.inputs.items():
+        path = ("signature", "inputs", slot, "shape")
+        for item in (item for branch in Pattern.parse(member.shape).branches for item in branch.items):
+            if item.name is None:
+                continue
+            if not item.splat and item.name in splats:
+                raise FieldError(path, f"{item.name} is one size here and several, *{item.name}, elsewhere")
+            kinds = ParamType.parse(spec.params[item.name].type).members if item.name in spec.params else []
+            if kinds and ("tuple[int, ...]" if item.splat else "int") not in kinds:
+                raise FieldError(
+                    path, f"the param {item.name} is not {'a tuple of sizes' if item.splat else 'a size'}"
+                )
+
+
+def _check_names(spec: OpSpec, path: _Path, expression: Expression, bound: set[str]) -> None:
+    for name in sorted(expression.names - bound):
+        if name in spec.inputs or name in spec.outputs:
+            raise FieldError(
+                path, f"{expression.text!r}: {name} is a tensor; use shape, numel, dtype or given"
+            )
+        raise FieldError(
+            path, f"{expression.text!r}: unknown name {name!r}; there are {', '.join(sorted(bound))}"
+        )
+    tensors = {*spec.inputs, *(spec.outputs if path[0] == "roofline" else ())}
+    for function, name in sorted(expression.tensors):
+        if name not in tensors:
+            known = ", ".join(sorted(tensors)) or "none"
+            raise FieldError(
+                path, f"{expression.text!r}: {function}({name}): no such tensor here; there are {known}"
+            )
