@@ -31,11 +31,9 @@ def page_for(project: Project, docs: Docs, rendering: Rendering, required: Requi
 
 
 def paste_lines(docs: Docs, rendering: Rendering, required: Required, page: str) -> tuple[str, ...]:
-    """The entry as the other entries of the page are written: heading, alias or canonical path, options."""
-    is_class = required.obj.is_class
-    here = [
-        d for d, obj, _ in rendering.targets if d.page == page and not d.within and obj.is_class == is_class
-    ]
+    """The entry as the others of the page, else of the site, are written: heading, path, options."""
+    like = [d for d, obj, _ in rendering.targets if not d.within and obj.is_class == required.obj.is_class]
+    here = [d for d in like if d.page == page] or like
     heading = Counter(d.heading for d in here).most_common(1)[0][0] if here else 0
     options = Counter(d.options.strip("\n") for d in here).most_common(1)[0][0] if here else ""
     prefix = "#" * heading + " " if heading else ""
