@@ -228,6 +228,7 @@ _BF16 = {"out_dtype": "bfloat16"}
 ATTENTION = Expected(
     good=[
         Good(_gqa(_Q, _K), (_Q,), "flash", _PLAIN, 4 * 2 * 4 * 64 * 35, 2 * 2 * (2 * 5 * 4 * 64 + 2 * 7 * 2 * 64)),
+        Good(_gqa(_Q, _K, dtype="bfloat16"), (_Q,), "flash", _PLAIN),
         Good(_gqa(_Q, _K, {"is_causal": True}), (_Q,), "flash", {**_PLAIN, "causal": True}, 4 * 2 * 4 * 64 * 25),
         Good(_gqa(_Q, _K, {"window_size_left": 1}), (_Q,), "flash", {**_PLAIN, "left": True}, 4 * 2 * 4 * 64 * 20),
         Good(_gqa(_Q, _K, {"window_size_left": 0}), (_Q,), "flash", {**_PLAIN, "left": True}),
