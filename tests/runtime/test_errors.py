@@ -1,0 +1,210 @@
+"""What a wrong call says, word for word, before any call worked and after one did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import tileops
+from tileops.errors import CallError
+from tileops.op import Op
+
+X, W = torch.randn(2, 3, 64), torch.randn(64)
+HALF = torch.float16
+Q, KV = torch.zeros(1, 4, 4, 64, dtype=HALF), torch.zeros(1, 6, 2, 64, dtype=HALF)
+
+
+def rms() -> Op:
+    return tileops.RMSNormFwdOp(normalized_shape=(64,))
+
+
+def attention(**params: Any) -> Op:
+    return tileops.GroupedQueryAttentionDenseFwdOp(**params)
+
+
+REFUSED = {
+    "type": (rms, ([1.0], W), "RMSNormFwdOp: x must be a torch.Tensor, got list"),
+    "type of an optional": (rms, (X, 2), "RMSNormFwdOp: weight must be a torch.Tensor or None, got int"),
+    "required, absent": (rms, (None, W), "RMSNormFwdOp: x must be a torch.Tensor, got NoneType"),
+    "rank": (
+        tileops.GemmFwdOp,
+        (torch.zeros(64, dtype=HALF), torch.zeros(2, 64, dtype=HALF)),
+        "GemmFwdOp: a must have 2 dimensions [K M if trans_a else M K], got 1 in shape (64,)",
+    ),
+    "rank at least": (
+        lambda: tileops.RMSNormFwdOp(normalized_shape=(3, 64)),
+        (W,),
+        "RMSNormFwdOp: x must have at least 2 dimensions [*B *normalized_shape], got 1 in shape (64,)",
+    ),
+    "dtype": (
+        rms,
+        (X.double(), W),
+        "RMSNormFwdOp: x must have dtype float16 or bfloat16 or float32, got float64",
+    ),
+    "dtype of another": (
+        rms,
+        (X, W.half()),
+        "RMSNormFwdOp: weight must have the dtype of x, float32, got float16",
+    ),
+    "dtype row": (
+        lambda: attention(out_dtype=torch.bfloat16),
+        (Q, KV, KV),
+        "GroupedQueryAttentionDenseFwdOp: the dtypes q float16, o bfloat16 do not go together; "
+        "supported rows: q float16, o float16; q bfloat16, o bfloat16; "
+        "q float8_e4m3fn, o float16; q float8_e4m3fn, o bfloat16",
+    ),
+    "size of a param": (
+        rms,
+        (X[..., :63], W),
+        "RMSNormFwdOp: x must have shape [*B *normalized_shape] with *normalized_shape = (64,), "
+        "got (2, 3, 63)",
+    ),
+    "size of another": (
+        tileops.GemmFwdOp,
+        (torch.zeros(4, 8, dtype=HALF), torch.zeros(5, 9, dtype=HALF)),
+        "GemmFwdOp: b must have shape [N K if trans_b else K N] with K = 8, got (5, 9)",
+    ),
+    "device": (
+        rms,
+        (X, W.to("meta")),
+        "RMSNormFwdOp: weight must be on the device of x, cpu, got meta",
+    ),
+    "rule": (
+        lambda: attention(is_causal=True),
+        (torch.zeros(1, 7, 4, 64, dtype=HALF), KV, KV),
+        "GroupedQueryAttentionDenseFwdOp: causal attention and rope need S_q <= S_kv "
+        "(got S_kv=6, S_q=7, is_causal=True)",
+    ),
+    "rule about presence": (
+        attention,
+        (Q, KV, KV, torch.ones(1, 2)),
+        "GroupedQueryAttentionDenseFwdOp: give all of q_scale, k_scale and v_scale, or none",
+    ),
+    "rule about a param and a rank": (
+        lambda: tileops.SoftmaxFwdOp(dim=3),
+        (X,),
+        "SoftmaxFwdOp: dim must lie in [-rank, rank) (got axis=3, rank=3)",
+    ),
+    "layout": (
+        rms,
+        (X.to_sparse(), W),
+        "RMSNormFwdOp: x must be a strided tensor, got torch.sparse_coo",
+    ),
+}
+WORKS: dict[Any, tuple[torch.Tensor, ...]] = {
+    "RMSNormFwdOp": (X, W),
+    "GemmFwdOp": (torch.zeros(4, 8, dtype=HALF), torch.zeros(5, 8, dtype=HALF)),
+    "GroupedQueryAttentionDenseFwdOp": (Q, KV, KV),
+    "SoftmaxFwdOp": (X,),
+}
+
+
+def refusal(call) -> str:
+    with pytest.raises(CallError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_wrong_call_says_what_came_and_what_is_needed(kind: str) -> None:
+    make, tensors, message = REFUSED[kind]
+    op = make()
+    assert refusal(lambda: op(*tensors)) == message  # cold: this instance has not been called
+    # The dtype row, the rank and the rule on a rank are refused for every call of such an instance.
+    if kind not in ("dtype row", "rank at least", "rule about a param and a rank"):
+        op(*WORKS[type(op).__name__])
+        assert refusal(lambda: op(*tensors)) == message
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind != "layout"])
+def test_explain_build_and_validate_refuse_with_the_same_words(kind: str) -> None:
+    make, tensors, message = REFUSED[kind]
+    op = make()
+    for ask in (op.explain, op.build, op.validate):
+        assert refusal(lambda ask=ask: ask(*tensors)) == message
+
+
+def test_the_number_of_tensors_is_pythons_own_error() -> None:
+    with pytest.raises(TypeError, match=r"takes from 2 to 3 positional arguments but 4 were given"):
+        rms()(X, W, W)
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'x'"):
+        rms()()
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'bias'"):
+        rms()(X, bias=W)
+    for ask in (rms().explain, rms().build, rms().validate):
+        assert refusal(lambda ask=ask: ask(X, W, W)) == "RMSNormFwdOp: takes 2 tensors, got 3"
+
+
+def test_tensors_may_be_named() -> None:
+    assert torch.equal(rms()(weight=W, x=X), rms()(X, W))
+
+
+def test_an_implementation_that_does_not_serve_the_call() -> None:
+    op = tileops.RMSNormFwdOp(normalized_shape=(70000,), implementation="rows")
+    x = torch.randn(1, 70000)
+    (rule,) = op.spec.implementations["rows"].domain
+    reason = f"rows: {rule.message}"
+    assert refusal(lambda: op(x)) == (
+        f"RMSNormFwdOp: implementation='rows' does not serve this call: {reason}"
+    )
+    assert refusal(lambda: op.build(x)) == refusal(lambda: op(x))
+
+
+def test_what_is_specified_and_not_implemented() -> None:
+    f8 = torch.zeros(1, 4, 2, 64).to(torch.float8_e4m3fn)
+    op = attention(out_dtype=HALF)
+    scales = [torch.ones(1, 2)] * 3
+    with pytest.raises(NotImplementedError) as caught:
+        op(f8, f8, f8, *scales)
+    assert str(caught.value).startswith(
+        "GroupedQueryAttentionDenseFwdOp: no implementation serves this call. "
+    )
+    assert "float8 inputs are specified and not yet implemented" in str(caught.value)
+    assert op(*(t.to("meta") for t in (f8, f8, f8, *scales))).dtype is HALF
+
+
+def test_a_device_that_runs_nothing() -> None:
+    from tileops.runner import target_of
+
+    with pytest.raises(tileops.UnsupportedDeviceError, match="tensors on xpu:0 cannot be computed"):
+        target_of(torch.device("xpu:0"))
+
+
+def test_tensors_elsewhere_than_the_chosen_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tileops import targets
+
+    monkeypatch.setattr(targets.get("hopper"), "unavailable", lambda: None)
+    op = tileops.SoftmaxFwdOp(target="hopper")
+    for ask in (op, op.explain, op.build):
+        assert refusal(lambda ask=ask: ask(torch.randn(2, 8))) == (
+            "SoftmaxFwdOp: target='hopper' was chosen, but the tensors are on cpu"
+        )
+
+
+SPECIFIED = {
+    "SumFwdOp": ({"dim": 0}, [(4, 5)], (5,)),
+    "AvgPool2dFwdOp": ({"kernel_size": 2}, [(1, 3, 8, 8)], (1, 3, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_an_operator_that_is_only_specified(name: str) -> None:
+    params, shapes, made = SPECIFIED[name]
+    op, tensors = getattr(tileops, name)(**params), [torch.zeros(shape) for shape in shapes]
+    assert refusal(lambda: op(tensors[0].double())).startswith(f"{name}: input must have dtype ")
+    message = f"{name} is specified and not yet implemented"
+    for ask in (op, op.build):
+        with pytest.raises(NotImplementedError, match=message):
+            ask(*tensors)
+    op.validate(*tensors)
+    assert op.explain(*tensors).implementation is None
+    meta = op(*(t.to("meta") for t in tensors))
+    assert (meta.shape, meta.device.type) == (made, "meta")
+    assert op.eval_roofline().flops > 0
+
+
+def test_every_error_of_a_call_is_a_value_error() -> None:
+    assert issubclass(CallError, ValueError)
+    assert not issubclass(tileops.UnsupportedDeviceError, CallError)
