@@ -1,0 +1,82 @@
+"""Whether an implementation computes what the oracle says, before anyone times it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tileops.bench.inputs import Inputs
+from tileops.bench.plan import Case
+from tileops.compiled import DTYPE
+from tileops.testing import measure, oracle
+
+__all__ = ["WrongResult", "error", "reference"]
+
+ROUNDINGS = 8.0  # to the output's dtype; libraries round on the way, and some more often than we do
+FLOAT32_ROUNDINGS = 256.0  # sums in float32 cost more than their last rounding
+
+SPLIT: Mapping[str, tuple[str, ...]] = {"GroupedQueryAttentionDenseFwdOp": ("q", "k", "v")}
+"""Operators whose oracle needs more memory than a device has: inputs to take by entries of the first axis."""
+
+
+class WrongResult(Exception):
+    """A result that is not the oracle's; the text says how far it is."""
+
+
+def outputs(result: Any) -> tuple[Tensor, ...]:
+    """What a call returned, as a tuple."""
+    return (result,) if isinstance(result, Tensor) else tuple(result)
+
+
+def reference(case: Case, inputs: Inputs) -> tuple[Tensor, ...]:
+    """The oracle's outputs."""
+    return oracle_outputs(
+        oracle(case.spec), case.params, list(case.spec.inputs), inputs, SPLIT.get(case.spec.name, ())
+    )
+
+
+def oracle_outputs(
+    function: Any, params: Mapping[str, Any], names: Sequence[str], inputs: Inputs, split: Sequence[str]
+) -> tuple[Tensor, ...]:
+    """The outputs of an oracle, whole or one entry of the first axis after the other."""
+    call = functools.partial(function, **params)
+    if not split:
+        return outputs(call(*inputs))
+    size = next(len(t) for name, t in zip(names, inputs, strict=True) if name in split and t is not None)
+    parts = []
+    for n in range(size):
+        part = [
+            t[n : n + 1] if t is not None and name in split else t
+            for name, t in zip(names, inputs, strict=True)
+        ]
+        parts.append(outputs(call(*part)))
+    return tuple(torch.cat(pieces) for pieces in zip(*parts, strict=True))
+
+
+def error(case: Case, result: Any, want: tuple[Tensor, ...]) -> float:
+    """The largest relative error of the outputs.
+
+    Raises:
+        WrongResult: A shape or dtype is another, or an error is beyond what a few roundings explain.
+    """
+    worst = 0.0
+    mine = outputs(result)
+    if len(mine) < len(want):
+        raise WrongResult(f"{len(mine)} outputs, but the operator has {len(want)}")
+    for name, got, wanted in zip(case.spec.returned, mine, want, strict=False):
+        dtype = DTYPE[str(case.bound.dtypes[name])]
+        if tuple(got.shape) != tuple(wanted.shape) or got.dtype is not dtype:
+            raise WrongResult(
+                f"{name} is {got.dtype} of shape {tuple(got.shape)}, and should be {dtype} of shape "
+                f"{tuple(wanted.shape)}"
+            )
+        relative = measure(got, wanted).relative
+        allowed = torch.finfo(dtype).eps / 2 * (FLOAT32_ROUNDINGS if dtype is torch.float32 else ROUNDINGS)
+        if not relative <= allowed:  # NaN is not
+            raise WrongResult(f"{name} has a relative error of {relative:.3g}, and {allowed:.3g} is allowed")
+        worst = max(worst, relative)
+    return worst

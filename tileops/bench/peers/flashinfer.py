@@ -1,0 +1,117 @@
+"""FlashInfer: serving kernels in CUDA. Decode is its paged kernel with tensor cores, on pages in order."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+from tileops.bench.peer import Call, Function, Peer, Unserved
+from tileops.bench.peers.eager import plain_scores
+
+peer = Peer("flashinfer", module="flashinfer", distribution="flashinfer-python", compiles=True)
+
+PAGE = 64
+WORKSPACE = 256 * 2**20
+
+
+def _half(tensor: Tensor) -> None:
+    if tensor.dtype not in (torch.float16, torch.bfloat16):
+        raise Unserved("16-bit types only")
+
+
+@peer.serves("RMSNormFwdOp")
+def rms_norm(call: Call) -> Function:
+    from flashinfer.norm import rmsnorm
+
+    _half(call["x"])
+    call["weight"]
+    if call["x"].dim() != 2 or len(call.params["normalized_shape"]) != 1:
+        raise Unserved("two dimensions only")
+    eps = call.params["eps"]
+    return lambda x, weight: rmsnorm(x, weight, eps)
+
+
+@peer.serves("FusedAddRMSNormFwdOp", writes=("x", "residual"))
+def fused_add_rms_norm(call: Call) -> Function:
+    from flashinfer.norm import fused_add_rmsnorm
+
+    _half(call["x"])
+    if call["x"].dim() != 2:
+        raise Unserved("two dimensions only")
+    eps = call.params["eps"]
+
+    def run(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        fused_add_rmsnorm(x, residual, weight, eps)
+        return x, residual
+
+    return run
+
+
+@peer.serves("SoftmaxFwdOp")
+def softmax(call: Call) -> Function:
+    from flashinfer.sampling import softmax
+
+    if call["input"].dtype is not torch.float32 or call["input"].dim() != 2:
+        raise Unserved("rows of float32 logits only")
+    if call.params["dim"] not in (-1, 1):
+        raise Unserved("only the last axis")
+    return lambda x: softmax(x)
+
+
+@functools.cache
+def _workspace(device: torch.device) -> Tensor:
+    return torch.zeros(WORKSPACE, dtype=torch.uint8, device=device)
+
+
+@peer.serves("GroupedQueryAttentionDenseFwdOp")
+def attention(call: Call) -> Function:
+    plain_scores(call)
+    _half(call["q"])
+    return _decode(call) if call["q"].shape[1] == 1 else _prefill(call)
+
+
+def _decode(call: Call) -> Function:
+    from flashinfer import BatchDecodeWithPagedKVCacheWrapper
+
+    (batch, _, heads, size), (_, length, kv_heads, _) = call["q"].shape, call["k"].shape
+    if length % PAGE:
+        raise Unserved(f"whole pages of {PAGE} keys")
+    device, pages = call["q"].device, length // PAGE
+    counts = torch.arange(batch + 1, dtype=torch.int32, device=device) * pages
+    order = torch.arange(batch * pages, dtype=torch.int32, device=device)
+    last = torch.full((batch,), PAGE, dtype=torch.int32, device=device)
+    wrapper = BatchDecodeWithPagedKVCacheWrapper(_workspace(device), "NHD", use_tensor_cores=True)
+    wrapper.plan(
+        counts, order, last, heads, kv_heads, size, PAGE,
+        logits_soft_cap=call.params["softcap"] or None, sm_scale=call.params["sm_scale"],
+        q_data_type=call["q"].dtype, kv_data_type=call["k"].dtype,
+    )  # fmt: skip
+
+    def run(q: Tensor, k: Tensor, v: Tensor, *_: None) -> Tensor:
+        paged = tuple(t.view(-1, PAGE, kv_heads, size) for t in (k, v))
+        out: Tensor = wrapper.run(q[:, 0], paged)
+        return out[:, None]
+
+    return run
+
+
+def _prefill(call: Call) -> Function:
+    from flashinfer import BatchPrefillWithRaggedKVCacheWrapper
+
+    (batch, rows, heads, size), (_, length, kv_heads, _) = call["q"].shape, call["k"].shape
+    device = call["q"].device
+    starts = torch.arange(batch + 1, dtype=torch.int32, device=device)
+    wrapper = BatchPrefillWithRaggedKVCacheWrapper(_workspace(device), "NHD")
+    wrapper.plan(
+        starts * rows, starts * length, heads, kv_heads, size, causal=call.params["is_causal"],
+        logits_soft_cap=call.params["softcap"] or None, sm_scale=call.params["sm_scale"],
+        q_data_type=call["q"].dtype, kv_data_type=call["k"].dtype,
+    )  # fmt: skip
+
+    def run(q: Tensor, k: Tensor, v: Tensor, *_: None) -> Tensor:
+        out: Tensor = wrapper.run(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1))
+        return out.view(q.shape)
+
+    return run

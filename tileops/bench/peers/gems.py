@@ -1,0 +1,49 @@
+"""FlagGems: PyTorch's operators in Triton. Its matrix product tunes itself for minutes and is left out."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from tileops.bench.peer import Call, Function, Peer, Unserved
+
+peer = Peer("flag_gems", module="flag_gems", compiles=True)
+
+
+@peer.serves("RMSNormFwdOp")
+def rms_norm(call: Call) -> Function:
+    from flag_gems.ops import rms_norm
+
+    call["weight"]
+    shape, eps = call.params["normalized_shape"], call.params["eps"]
+    return lambda x, weight: rms_norm(x, shape, weight, eps)
+
+
+@peer.serves("LayerNormFwdOp")
+def layer_norm(call: Call) -> Function:
+    from flag_gems.ops import layer_norm
+
+    shape, eps = call.params["normalized_shape"], call.params["eps"]
+    return lambda x, weight, bias: layer_norm(x, shape, weight, bias, eps)[0]
+
+
+@peer.serves("FusedAddRMSNormFwdOp", writes=("x", "residual"))
+def fused_add_rms_norm(call: Call) -> Function:
+    from flag_gems.fused import fused_add_rms_norm
+
+    shape, eps = tuple(call["weight"].shape), call.params["eps"]
+
+    def run(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        y, total = fused_add_rms_norm(x, residual, shape, weight, eps)
+        return y, total
+
+    return run
+
+
+@peer.serves("SoftmaxFwdOp")
+def softmax(call: Call) -> Function:
+    from flag_gems.ops import softmax
+
+    dim = call.params["dim"]
+    if dim is None:
+        raise Unserved("dim must be given")
+    return lambda x: softmax(x, dim)

@@ -1,0 +1,61 @@
+"""Liger-Kernel: Triton kernels for training, of which the forward is called."""
+
+from __future__ import annotations
+
+from tileops.bench.peer import Call, Function, Peer, Unserved
+
+peer = Peer("liger-kernel", module="liger_kernel", compiles=True)
+
+LONGEST = 65536
+
+
+def _row(call: Call, name: str) -> int:
+    length = call[name].shape[-1]
+    if length > LONGEST:
+        raise Unserved(f"rows of at most {LONGEST} elements")
+    return length
+
+
+def _one_axis(call: Call) -> None:
+    if len(call.params["normalized_shape"]) != 1:
+        raise Unserved("only the last axis is normalized")
+
+
+@peer.serves("RMSNormFwdOp")
+def rms_norm(call: Call) -> Function:
+    from liger_kernel.ops.rms_norm import rms_norm_forward
+
+    _row(call, "x")
+    _one_axis(call)
+    eps = call.params["eps"]
+    return lambda x, weight: rms_norm_forward(x, weight, eps, 0.0, "llama", None)[0]
+
+
+@peer.serves("LayerNormFwdOp")
+def layer_norm(call: Call) -> Function:
+    from liger_kernel.ops.layer_norm import layer_norm_forward
+
+    _row(call, "x")
+    _one_axis(call)
+    call["weight"], call["bias"]  # it has no form without them
+    eps = call.params["eps"]
+    return lambda x, weight, bias: layer_norm_forward(x, weight, bias, eps)[0]
+
+
+@peer.serves("FusedAddRMSNormFwdOp")
+def fused_add_rms_norm(call: Call) -> Function:
+    from liger_kernel.ops.fused_add_rms_norm import fused_add_rms_norm_forward
+
+    _row(call, "x")
+    eps = call.params["eps"]
+    return lambda x, residual, weight: fused_add_rms_norm_forward(x, residual, weight, eps, 0.0, "llama")[:2]
+
+
+@peer.serves("SoftmaxFwdOp")
+def softmax(call: Call) -> Function:
+    from liger_kernel.ops.softmax import _softmax_forward
+
+    _row(call, "input")
+    if call.params["dim"] not in (-1, call["input"].dim() - 1):
+        raise Unserved("only the last axis")
+    return lambda x: _softmax_forward(x)[0]

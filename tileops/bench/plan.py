@@ -1,0 +1,117 @@
+"""Which calls are measured: operators x workloads (or small cases) x dtype rows, from the manifest."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tileops.compiled import DTYPE, compile_spec
+from tileops.op import Op
+from tileops.params import normalize
+from tileops.roofline import Roofline, roofline
+from tileops.runner import choose
+from tileops.spec import BoundCase, OpSpec, bind_case
+from tileops.spec.cases import CaseError
+from tileops.testing import make_meta
+
+__all__ = ["Case", "cases", "operator"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call to measure: an operator with the params, shapes and dtypes of an entry of the manifest.
+
+    Attributes:
+        label: What the manifest calls the workload; a case without a label is called by its sizes.
+        sizes: Its sizes and params, as text.
+        row: dtype of every slot that has its own.
+    """
+
+    spec: OpSpec
+    label: str
+    sizes: str
+    bound: BoundCase
+    row: Mapping[str, str]
+
+    @property
+    def dtypes(self) -> str:
+        """The row in short: "bfloat16", or "float8_e4m3fn, bfloat16"."""
+        return ", ".join(dict.fromkeys(self.row.values()))
+
+    @property
+    def key(self) -> str:
+        """What identifies the call in a results file: everything that decides it."""
+        return f"{self.sizes} | {', '.join(f'{slot} = {dtype}' for slot, dtype in self.row.items())}"
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """Params as the constructor takes them."""
+        values = self.bound.params
+        dtyped = {name for name, param in self.spec.params.items() if "dtype" in param.type}
+        return {n: DTYPE[v] if n in dtyped and v is not None else v for n, v in values.items()}
+
+    def op(self) -> Op:
+        """The operator, constructed."""
+        return operator(self.spec)(**self.params)
+
+    @cached_property
+    def facts(self) -> Any:
+        """What a call finds, without memory."""
+        values = normalize(self.spec, self.params.values())
+        return compile_spec(self.spec.name).facts(*make_meta(self.spec, self.bound), *values)
+
+    @cached_property
+    def cost(self) -> Roofline:
+        """The least operations and bytes of the call."""
+        return roofline(self.spec, self.facts)
+
+    def served(self, target: str) -> bool:
+        """Whether an implementation serves the call on a target, and it computes anything."""
+        if any(0 in shape for shape in self.bound.outputs.values()):
+            return False
+        try:
+            choose(self.spec, self.facts, target, None)
+        except NotImplementedError:
+            return False
+        return True
+
+
+def operator(spec: OpSpec) -> type[Op]:
+    """The class of an operator."""
+    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
+    return cls
+
+
+def cases(spec: OpSpec, target: str, *, small: bool, limit: int | None = None) -> list[Case]:
+    """The calls of one operator that a target serves: its workloads, or with `small` its test cases."""
+    found = [case for case in _every(spec, small) if case.served(target)]
+    return found if limit is None else found[:limit]
+
+
+def _every(spec: OpSpec, small: bool) -> Iterator[Case]:
+    for entry in spec.cases if small else spec.workloads:
+        for row in spec.rows:
+            if next(iter(row.values())) not in entry.get("dtypes", row.values()):
+                continue
+            try:
+                bound = bind_case(spec, entry, row=row)
+            except CaseError:
+                continue  # the rules exclude this row: scales that are absent, say
+            sizes = _sizes(entry)
+            yield Case(spec, str(entry.get("label", sizes)), sizes, bound, row)
+
+
+def _sizes(entry: Mapping[str, Any]) -> str:
+    shown = {name: value for name, value in entry.items() if name not in ("label", "dtypes", "absent")}
+    text = ", ".join(f"{name} = {_value(value)}" for name, value in shown.items())
+    absent = entry.get("absent", [])
+    missing = [absent] if isinstance(absent, str) else list(absent)
+    return text + (f", without {', '.join(missing)}" if missing else "")
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
