@@ -31,6 +31,7 @@ def dtype_name(dtype: torch.dtype | None) -> str | None:
 class Compiled(NamedTuple):
     """The functions that `tileops.spec.codegen` generates."""
 
+    params: Callable[..., None]
     outputs: Callable[..., Any]
     facts: Callable[..., Any]
     core: Callable[..., Any]
@@ -101,7 +102,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
     filename = f"<tileops {spec.name}>"
     exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return Compiled(*(scope[name] for name in ("outputs", "facts", "core", "call")), source=source)
+    return Compiled(**{name: scope[name] for name in Compiled._fields if name != "source"}, source=source)
 
 
 def _solve(fail: Any, slot: str, text: str, function: Callable[[int], int], size: int, shape: Any) -> int:

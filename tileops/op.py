@@ -20,7 +20,6 @@ from tileops.roofline import Roofline, roofline, tensor_bytes
 from tileops.runner import build, choose, make_key, require_implementation, runner_for
 from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
-from tileops.spec.expressions import Expression
 
 __all__ = ["Op", "compare_signatures"]
 
@@ -80,7 +79,7 @@ class Op:
         if target is not None:
             _require_target(spec.name, target)
         require_implementation(spec, implementation)
-        self._check_params()
+        compile_spec(spec.name).params(*self._values)
         self._runner = runner_for(spec.name, target, implementation)
         self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
 
@@ -182,17 +181,6 @@ class Op:
         return _rebuild, (type(self), arguments), getattr(self, "__dict__", None)
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _check_params(self) -> None:
-        """Rules that speak of params only hold from the start."""
-        known = {f"n_{name}": value for name, value in self.params.items()}
-        for n, rule in enumerate(self.spec.rules):
-            expression = Expression(rule.rule)
-            if expression.tensors or not expression.names <= set(self.spec.params):
-                continue
-            if not expression.evaluate(known):
-                values = ", ".join(f"{name}={self.params[name]!r}" for name in sorted(expression.names))
-                raise CallError(f"{self.spec.name}: {self.spec.rules[n].message} (got {values})")
-
     def _dispatch(self, *tensors: Tensor | None) -> Any:
         """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients."""
         if torch.compiler.is_compiling():

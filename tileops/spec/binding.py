@@ -19,7 +19,7 @@ from tileops.spec.patterns import Branch, Item, Pattern
 from tileops.spec.places import places, rank
 from tileops.spec.source import Source, comment
 
-__all__ = ["Sizes", "emit_branches", "emit_rank", "emit_sizes"]
+__all__ = ["Sizes", "emit_branches", "emit_params", "emit_rank", "emit_sizes"]
 
 
 class Sizes(NamedTuple):
@@ -46,6 +46,11 @@ class _State:
         self.known, self.maybe, self.splats = set(spec.params), _uncertain_names(spec), set[str]()
         self.lets = {name: Expression(text) for name, text in spec.let.items()}
         self.rules = {n: Expression(rule.rule) for n, rule in enumerate(spec.rules)}
+        self.fixed = set(spec.params)  # params, and what follows from them alone
+        while (
+            more := {n for n, e in self.lets.items() if e.names <= self.fixed and not e.tensors} - self.fixed
+        ):
+            self.fixed |= more
 
 
 def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}) -> Sizes:
@@ -53,7 +58,7 @@ def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}
 
     Args:
         spec: The operator.
-        when: The condition under which rules that speak of params only are not checked yet.
+        when: The condition under which the rules of `emit_params` are not checked yet.
         given: Further lines for optional inputs, for when they are given.
 
     Raises:
@@ -86,6 +91,16 @@ def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}
         raise FieldError(("signature", "let", name), f"needs {needs}, which cannot be told without it")
     _emit_rules(out, state)
     return Sizes(out.lines, sorted(state.known - set(spec.params) - set(spec.let)))
+
+
+def emit_params(spec: OpSpec) -> list[str]:
+    """The lines that check the rules that speak of params only."""
+    state, out = _State(spec, ""), Source()
+    state.lets = {name: expression for name, expression in state.lets.items() if name in state.fixed}
+    state.rules = {n: e for n, e in state.rules.items() if e.names <= state.fixed and not e.tensors}
+    _emit_lets(out, state)
+    _emit_rules(out, state)
+    return out.lines
 
 
 def emit_rank(out: Source, spec: OpSpec, slot: str) -> None:
@@ -255,7 +270,7 @@ def _emit_rules(out: Source, state: _State) -> None:
         if not expression.names <= state.known:
             continue
         del state.rules[n]
-        on_params = expression.names <= set(state.spec.params) and not expression.tensors
+        on_params = expression.names <= state.fixed and not expression.tensors
         when = f"{state.when} and " if state.when and on_params else ""
         got = ", ".join(f"{name!r}: n_{name}" for name in sorted(expression.names))
         where = comment("rule", expression.text)

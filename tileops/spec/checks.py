@@ -6,12 +6,12 @@ import keyword
 import re
 
 from tileops.spec.binding import emit_sizes
-from tileops.spec.cases import CASE_KEYS, WORKLOAD_KEYS, bind_every_row, size_names
+from tileops.spec.cases import CASE_KEYS, WORKLOAD_KEYS, bind_case, bind_every_row, size_names
 from tileops.spec.dtypes import SlotDtype, slot_dtypes
 from tileops.spec.errors import CaseError, FieldError
 from tileops.spec.model import DTYPES, Input, OpSpec
 from tileops.spec.params import ParamType
-from tileops.spec.references import check_references
+from tileops.spec.references import check_references, speaks_of_dtypes
 
 __all__ = ["check"]
 
@@ -198,9 +198,10 @@ def _check_implementations(spec: OpSpec) -> None:
 def _check_cases(spec: OpSpec) -> None:
     if not spec.cases:
         raise FieldError(("cases",), "an operator has at least one case")
+    bind = bind_every_row if speaks_of_dtypes(spec) else bind_case
     for kind, cases, keys in (("cases", spec.cases, CASE_KEYS), ("workloads", spec.workloads, WORKLOAD_KEYS)):
         for n, case in enumerate(cases):
             try:
-                bind_every_row(spec, case, keys)
+                bind(spec, case, keys)
             except CaseError as error:
                 raise FieldError((kind, n), str(error)) from None

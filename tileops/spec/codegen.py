@@ -1,11 +1,12 @@
 """An entry of the manifest to the source of the functions that serve its calls.
 
-Three functions are generated from the same straight-line checks: types, devices, ranks, dtypes, sizes, rules.
+`params(params)` checks the rules that speak of params only. Three functions are generated from the same
+straight-line checks: types, devices, ranks, dtypes, sizes, rules.
 
 * `outputs(tensors, params)` ends with the shapes and dtypes of the outputs: fake and meta tensors.
 * `facts(tensors, params)` ends with all that was bound: to choose and explain an implementation, for costs.
 * `core(op, runner, tensors, params)` ends with the launch: look the kernel up, allocate, launch, return. Its
-  callers have checked the types, and with an `op` also the rules that speak of params only.
+  callers have checked the types, and with an `op` also the rules of `params`.
 
 Variables: `t_x` a tensor, `s_x` its shape, `d_x` its dtype, `n_N` a size, param or `let`, `o_y` an output.
 Operators without tensor inputs take `device` in their place.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tileops.spec.binding import emit_branches, emit_rank, emit_sizes
+from tileops.spec.binding import emit_branches, emit_params, emit_rank, emit_sizes
 from tileops.spec.dtypes import PROMOTED, SlotDtype, slot_dtypes
 from tileops.spec.expressions import Expression
 from tileops.spec.launch import emit_call, emit_launch
@@ -31,10 +32,12 @@ _WRONG = "except (ArithmeticError, LookupError, TypeError, ValueError) as error:
 
 
 def generate(spec: OpSpec) -> str:
-    """Source of `outputs`, `facts`, `core` and `call` for one operator."""
+    """Source of `params`, `outputs`, `facts`, `core` and `call` for one operator."""
     out = Source()
     tensors = ", ".join(f"t_{name}" for name in spec.inputs) or "device"
     arguments = ", ".join([tensors, *(f"n_{name}" for name in spec.params)])
+    values = ", ".join(f"n_{name}" for name in spec.params)
+    _emit_protected(out, f"params({values})", emit_params(spec), [])
     _emit_function(out, spec, f"outputs({arguments})", _emit_outputs)
     _emit_function(out, spec, f"facts({arguments})", _emit_facts)
     _emit_function(out, spec, f"core(op, runner, {arguments})", emit_launch, known=True)
@@ -50,12 +53,16 @@ def _emit_function(
     checks.constant, after.constant = out.constant, out.constant  # type: ignore[method-assign]
     _emit_checks(checks, spec, known)
     tail(checks, after, spec)
+    _emit_protected(out, head, checks.lines, after.lines)
+
+
+def _emit_protected(out: Source, head: str, checks: list[str], after: list[str]) -> None:
     body = Source()
     with body.block("try:"):
-        body.extend(checks.lines)
+        body.extend(checks or ["pass"])
     with body.block(_WRONG):
         body.line("raise fail_evaluation(error) from None")
-    body.extend(after.lines)
+    body.extend(after)
     with out.block(f"def {head}:"):
         out.extend(prune(body.lines))
 
@@ -107,10 +114,9 @@ def _device_check(name: str, first: str) -> str:
 def _emit_choices(out: Source, name: str, slot: SlotDtype) -> None:
     if not slot.choices:
         return
-    wrong = f"is not {out.constant(_dtype(slot.choices[0]))}"
-    if len(slot.choices) > 1:
-        allowed = ", ".join(map(_dtype, slot.choices))
-        wrong = f"not in {out.constant(f'frozenset(({allowed}))')}"
+    allowed = ", ".join(map(_dtype, slot.choices))
+    one = len(slot.choices) == 1
+    wrong = f"is not {out.constant(allowed)}" if one else f"not in {out.constant(f'frozenset(({allowed}))')}"
     out.line(f"if d_{name} {wrong}: raise fail_dtype({name!r}, d_{name}, {' or '.join(slot.choices)!r})")
 
 

@@ -36,6 +36,12 @@ def expressions(spec: OpSpec) -> Iterator[tuple[_Path, str, bool]]:
             yield ("implementations", name, "domain", n, "rule"), rule.rule, False
 
 
+def speaks_of_dtypes(spec: OpSpec) -> bool:
+    """Whether what an expression says may differ between dtype rows."""
+    found = (e for path, text, is_pattern in expressions(spec) for e in _parse(path, text, is_pattern))
+    return any(function == "dtype" for expression in found for function, _ in expression.tensors)
+
+
 def maker(text: str) -> tuple[str, list[Expression]]:
     """Name and arguments of an input's `make`, such as `lengths(0, N_pages * page_size)`.
 
