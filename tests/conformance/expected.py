@@ -24,7 +24,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Good:
-    """A call that works: output shapes, implementation with its static values, operations and bytes."""
+    """A call that works: output shapes, implementation with its static values, operations and bytes.
+
+    With `run` it is also computed, unless it is large; one probe of each implementation is enough for that.
+    """
 
     probe: Probe
     outputs: tuple[tuple[int, ...], ...]
@@ -33,6 +36,7 @@ class Good:
     flops: int | None = None
     bytes: int | None = None
     out_dtype: str | None = None
+    run: bool = True
 
 
 @dataclass(frozen=True)
@@ -161,16 +165,16 @@ def _served(m: int, n: int, k: int, implementation: str | None, **static: Any) -
     out = []
     for ta, tb in ((False, True), (True, True), (False, False), (True, False)):
         probe = _mm((k, m) if ta else (m, k), (n, k) if tb else (k, n), ta, tb)
-        out.append(Good(probe, ((m, n),), implementation, _mm_static(probe, **static)))
+        out.append(Good(probe, ((m, n),), implementation, _mm_static(probe, **static), run=not ta and tb))
     return out
 
 
 def _unaligned(m: int, k: int, n: int) -> list[Good]:
     """Sizes of which one alone breaks a rule that TMA has: rows of a, rows of b, rows of the output."""
     return [
-        Good(_mm((m, k - 4), (k - 4, n), False, False), ((m, n),), "general"),
-        Good(_mm((k - 4, m), (n, k - 4), True), ((m, n),), "general"),
-        Good(_mm((m, k), (n - 4, k)), ((m, n - 4),), "general"),
+        Good(_mm((m, k - 4), (k - 4, n), False, False), ((m, n),), "general", run=False),
+        Good(_mm((k - 4, m), (n, k - 4), True), ((m, n),), "general", run=False),
+        Good(_mm((m, k), (n - 4, k)), ((m, n - 4),), "general", run=False),
     ]
 
 
