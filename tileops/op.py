@@ -57,6 +57,8 @@ class Op:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__call__" not in cls.__dict__:
+            cls.__call__ = cls.forward  # type: ignore[method-assign]  # one Python frame less a call
         if Op not in cls.__bases__:
             return  # a user's subclass of an operator inherits all of it
         cls.spec = load(cls.__name__)
