@@ -6,7 +6,7 @@ matrix rate; two products of 2 * S_q * S_kv * D operations a head, fewer by what
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import tilelang.language as T
 
@@ -14,6 +14,8 @@ from tileops.kernel import Kernel, Key
 
 F32 = "float32"
 LOG2E = math.log2(math.e)
+ROWS = T.GemmWarpPolicy.FullRow  # a warp group owns whole rows, so their maximum and sum stay inside it
+FLUSH = {"tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction; weights below 2^-126 are 0
 
 
 @T.macro
@@ -23,12 +25,44 @@ def load_rows(X, s, b, row, h, rows, width, tma):
         T.copy(X[b, row : row + rows, h, 0:width], s)
     else:
         for i, j in T.Parallel(rows, width):
-            s[i, j] = X[b, row + i, h, j]
+            s[i, j] = T.if_then_else(row + i >= 0, X[b, T.max(row + i, 0), h, j], T.cast(0, s.dtype))
 
 
 @T.macro
-def online_softmax(s, p, o, top, prev, low, alpha, part, total, factor, rows, cols, width):
-    """Scores to weights, in base 2 relative to the running maximum; what was summed before is rescaled.
+def adjust(s, inner, rows, cols, softcapped, negative):
+    """What comes between the product and the mask: `inner` is scale / cap, or the scale itself."""
+    if softcapped:
+        for i, j in T.Parallel(rows, cols):
+            s[i, j] = T.tanh(s[i, j] * inner)
+    elif negative:
+        for i, j in T.Parallel(rows, cols):
+            s[i, j] = s[i, j] * inner
+
+
+@T.macro
+def hide(s, place, n0, keys, left, right, rows, cols, has_left, has_right):
+    """-inf for keys outside the sequence or the window, where an edge of them crosses the tile.
+
+    `place` is the key coordinate of row 0, `n0` the first key of the tile.
+    """
+    edge = n0 + cols > keys
+    if has_right:
+        edge = edge or (n0 + cols - 1 > place + right)
+    if has_left:
+        edge = edge or (n0 < place + rows - 1 - left)
+    if edge:
+        for i, j in T.Parallel(rows, cols):
+            seen = n0 + j < keys
+            if has_right:
+                seen = seen and (n0 + j <= place + i + right)
+            if has_left:
+                seen = seen and (n0 + j >= place + i - left)
+            s[i, j] = T.if_then_else(seen, s[i, j], -T.infinity(F32))
+
+
+@T.macro
+def online_softmax(s, top, prev, low, alpha, part, total, factor, rows, cols):
+    """Scores to weights, in base 2 relative to the running maximum; `alpha` rescales what came before.
 
     `low` is the maximum in units of the exponent, or 0 for a row that has seen no key: -inf - -inf is NaN.
     """
@@ -43,41 +77,38 @@ def online_softmax(s, p, o, top, prev, low, alpha, part, total, factor, rows, co
     T.reduce_sum(s, part, dim=1)
     for i in T.Parallel(rows):
         total[i] = total[i] * alpha[i] + part[i]
-    T.copy(s, p)
-    for i, j in T.Parallel(rows, width):
-        o[i, j] = o[i, j] * alpha[i]
 
 
 @T.macro
-def hide(s, first_row, first_key, keys, left, right, rows, cols, has_left, has_right):
-    """-inf for keys outside the sequence or the window; `first_row` is the key coordinate of row 0."""
-    for i, j in T.Parallel(rows, cols):
-        seen = first_key + j < keys
-        if has_right:
-            seen = seen and (first_key + j <= first_row + i + right)
-        if has_left:
-            seen = seen and (first_key + j >= first_row + i - left)
-        s[i, j] = T.if_then_else(seen, s[i, j], -T.infinity(F32))
+def hold(x, tile, never, rows):
+    """Keep `tile` from being overwritten up to here.
+
+    A tile that TMA filled is handed back after its last reader in the program, but a product that is still
+    in flight has not read it yet. This reader, which never runs, stands after the wait for the product.
+    """
+    if never:
+        for i in T.Parallel(rows):
+            x[i] = T.cast(tile[i % tile.shape[0], 0], F32)
 
 
-def tile(key: Key) -> tuple[int, int, int, int]:
+def tile_shape(key: Key) -> tuple[int, int, int, int]:
     """Query rows, keys, padded head dimension and threads."""
     width = -(-key.D // 64) * 64
-    if key.short:
-        return 64, 64 if width > 128 else 128, width, 128
-    return 128, 128 if width <= 128 else 64, width, 256
+    keys = 128 if width <= 128 else 64
+    return (64, keys, width, 128) if key.short else (128, keys, width, 256)
 
 
 def grouped_query_attention_dense(key: Key) -> Kernel:
-    """Flash attention: TMA loads of keys and values run ahead of wgmma, two warp groups of 64 rows compute.
+    """Flash attention: TMA loads run ahead, two warp groups of 64 rows compute, values lag one tile.
 
-    Scores and weights stay in registers. Tiles of keys that no row of the block sees are not visited, and
-    only tiles that the edge of a mask crosses are masked. Blocks of late rows, which see the most keys when
-    causal, start first. Lengths, batch and head counts are dynamic; D, and which masks there are, are
-    static.
+    While the softmax of one tile runs, the product of the weights before it with their values is still in
+    flight. Scores and weights stay in registers. Tiles of keys that no row of the block sees are not
+    visited, and only those that the edge of a mask crosses are masked. Blocks of late rows, which see the
+    most keys when causal, start first. Lengths, batch and head counts are dynamic; D, and which masks there
+    are, are static.
     """
     dtype, has_left, has_right = key.dtype("q"), key.left, key.right or key.causal
-    bm, bn, width, threads = tile(key)
+    bm, bn, width, threads = tile_shape(key)
     b, s_q, s_kv, h, h_kv = (T.dynamic(name) for name in ("b", "s_q", "s_kv", "h", "h_kv"))
     d, tma = key.D, key.D % 8 == 0
 
@@ -106,41 +137,41 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
             begin = T.max(0, place - left) // bn if has_left else 0
             load_rows(Q, sq, bz, row, hq, bm, width, tma)
             T.clear(o)
+            T.clear(p)
             T.clear(total)
             T.fill(top, -T.infinity(F32))
-            # At least one step, if only a masked one: q must have landed before `out` reuses its place.
-            for t in T.Pipelined(T.max(1, T.ceildiv(end, bn) - begin), num_stages=2 if tma else 0):
+            # The first step meets the values with weights 0, the last one has no scores left: all are masked.
+            for t in T.Pipelined(T.max(0, T.ceildiv(end, bn) - begin) + 1, num_stages=2 if tma else 0):
                 n0 = (begin + t) * bn
                 load_rows(K, sk, bz, n0, hk, bn, width, tma)
-                T.gemm(sq, sk, s, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
-                if key.softcapped:
-                    for i, j in T.Parallel(bm, bn):
-                        s[i, j] = T.tanh(s[i, j] * inner)
-                elif key.negative:
-                    for i, j in T.Parallel(bm, bn):
-                        s[i, j] = s[i, j] * inner
-                edge = n0 + bn > s_kv
-                if has_right:
-                    edge = edge or (n0 + bn - 1 > place + right)
-                if has_left:
-                    edge = edge or (n0 < place + bm - 1 - left)
-                if edge:
-                    hide(s, place, n0, s_kv, left, right, bm, bn, has_left, has_right)
-                online_softmax(s, p, o, top, prev, low, alpha, part, total, factor, bm, bn, width)
-                load_rows(V, sv, bz, n0, hk, bn, width, tma)
-                T.gemm(p, sv, o, policy=T.GemmWarpPolicy.FullRow)
+                T.wgmma_gemm(sq, sk, s, transpose_B=True, clear_accum=True, policy=ROWS)
+                load_rows(V, sv, bz, n0 - bn, hk, bn, width, tma)
+                T.wgmma_gemm(p, sv, o, policy=ROWS)
+                T.wait_wgmma(1)
+                hold(low, sk, factor < 0.0, bm)
+                adjust(s, inner, bm, bn, key.softcapped, key.negative)
+                hide(s, place, n0, s_kv, left, right, bm, bn, has_left, has_right)
+                online_softmax(s, top, prev, low, alpha, part, total, factor, bm, bn)
+                T.wait_wgmma(0)
+                hold(alpha, sv, factor < 0.0, bm)
+                for i, j in T.Parallel(bm, width):
+                    o[i, j] = o[i, j] * alpha[i]
+                T.copy(s, p)
+            for i in T.Parallel(bm):
+                total[i] = T.if_then_else(total[i] == 0.0, 0.0, 1.0 / total[i])
             for i, j in T.Parallel(bm, width):
-                o[i, j] = T.if_then_else(total[i] == 0.0, 0.0, o[i, j] / total[i])
+                o[i, j] = o[i, j] * total[i]
             if tma:
                 T.copy(o, out)
                 T.copy(out, O[bz, row : row + bm, hq, 0:width])
             else:
                 T.copy(o, O[bz, row : row + bm, hq, 0:width], disable_tma=True)
 
-    return Kernel(main, launch=launcher(key), claims=("wgmma", "tma_load") if tma else ("wgmma",))
+    claims = ("wgmma", "tma_load", "warpgroup_reg_alloc") if tma else ("wgmma",)
+    return Kernel(main, launch=launcher(key), claims=claims, pass_configs=FLUSH)
 
 
-def launcher(key: Key) -> Any:
+def launcher(key: Key) -> Callable[..., None]:
     """Launch with the scalars of a weight, `exp2(f(s) * factor)`: f(s) is s, s * inner or tanh(s * inner)."""
 
     def launch(run, q, k, v, q_scale, k_scale, v_scale, cos, sin, o, left, right, scale, cap):

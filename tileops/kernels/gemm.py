@@ -13,6 +13,7 @@ from tileops.kernel import Kernel, Key
 
 F32 = "float32"
 SMS = 132
+SUM, LOADS = 512, 8  # elements of a block that adds partial products, and how many it loads at a time
 DEPTH = 64  # the K extent of a tile: 128 bytes, one swizzled row of shared memory
 
 
@@ -70,21 +71,25 @@ def launch_product(run: Any, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor) 
     run(a, b, d)
 
 
+# Rows, columns, stages and threads of a block, by the name that the manifest chooses from the tile count.
+TILES = {
+    "128x256": (128, 256, 4, 256),
+    "128x192": (128, 192, 4, 256),
+    "128x128": (128, 128, 4, 256),
+    "64x128": (64, 128, 6, 128),
+}
+
+
 def gemm_tma(key: Key) -> Kernel:
-    """Large products: 128 x 256 x 64 tiles, three stages, one loading and two computing warp groups.
+    """One output tile a block: TMA loads run four to six steps ahead, one or two warp groups multiply.
 
     A computing group owns 64 rows and the whole width of the tile in registers. Blocks walk the output in
-    panels of ten tiles, so that what they load is shared through the L2 cache. Bound: matrix rate.
+    panels of ten tiles, so that what they load is shared through the L2 cache. Bound: matrix rate. The
+    largest tile reaches it; the others are for products with too few of those, or an unlucky number, for
+    the chip.
     """
     return Kernel(
-        tiled(key, 128, 256, 3, 256), launch=launch_product, claims=("tma_load", "wgmma", "tma_store")
-    )
-
-
-def gemm_small(key: Key) -> Kernel:
-    """Products with few output tiles: 128 x 128 x 64, four stages, so that more blocks share the work."""
-    return Kernel(
-        tiled(key, 128, 128, 4, 256), launch=launch_product, claims=("tma_load", "wgmma", "tma_store")
+        tiled(key, *TILES[key.tile]), launch=launch_product, claims=("tma_load", "wgmma", "tma_store")
     )
 
 
@@ -93,7 +98,8 @@ def gemm_split(key: Key) -> Kernel:
 
     The second kernel adds them in a fixed order, so two runs are bitwise equal. Bound: bytes of b.
     """
-    dtype, bm, bn = key.dtype("a"), key.rows, 64
+    dtype, bm, bn = key.dtype("a"), key.rows, 128
+    stages, threads = (6, 128) if bm == 64 else (4, 256)
     a_shape, b_shape, sa_shape, sb_shape, m, n, k = operands(key, bm, bn)
     splits, size = T.dynamic("splits"), T.dynamic("size8") * 8
 
@@ -104,32 +110,31 @@ def gemm_split(key: Key) -> Kernel:
         P: T.Tensor((splits, m, n), F32),
         per: T.int32,
     ):
-        with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), splits, threads=128) as (bx, by, bz):
+        with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), splits, threads=threads) as (bx, by, bz):
             sa, sb = T.alloc_shared(sa_shape, dtype), T.alloc_shared(sb_shape, dtype)
             acc, out = T.alloc_fragment((bm, bn), F32), T.alloc_shared((bm, bn), F32)
             T.clear(acc)
             steps = T.max(0, T.min(per, T.ceildiv(k, DEPTH) - bz * per))
             multiply(
-                A, B, sa, sb, acc, by * bm, bx * bn, bz * per, steps, bm, bn, 4, key.trans_a, key.trans_b
+                A, B, sa, sb, acc, by * bm, bx * bn, bz * per, steps, bm, bn, stages, key.trans_a, key.trans_b
             )
             T.copy(acc, out)
             T.copy(out, P[bz, by * bm : (by + 1) * bm, bx * bn : (bx + 1) * bn])
 
     @T.prim_func
     def total(P: T.Tensor((splits, size), F32), D: T.Tensor((size,), dtype)):
-        with T.Kernel(T.ceildiv(size, 1024), threads=128) as bx:
-            acc, part = T.alloc_fragment((1024,), F32), T.alloc_fragment((1024,), F32)
+        with T.Kernel(T.ceildiv(size, SUM), threads=128) as bx:
+            parts, acc = T.alloc_fragment((LOADS, SUM), F32), T.alloc_fragment((SUM,), F32)
             T.clear(acc)
-            for s in T.serial(splits):
-                T.copy(P[s, bx * 1024 : (bx + 1) * 1024], part)
-                for i in T.Parallel(1024):
-                    acc[i] = acc[i] + part[i]
-            T.copy(acc, D[bx * 1024])
+            for s in T.serial(T.ceildiv(splits, LOADS)):
+                T.copy(P[s * LOADS : (s + 1) * LOADS, bx * SUM : (bx + 1) * SUM], parts)
+                T.reduce_sum(parts, acc, dim=0, clear=False)
+            T.copy(acc, D[bx * SUM])
 
     def launch(run, a, b, d):
         k, (m, n) = a.shape[0 if key.trans_a else 1], d.shape
         tiles, steps = -(-m // bm) * -(-n // bn), -(-k // DEPTH)
-        per = max(4, -(-steps // max(1, 2 * SMS // tiles)))  # K tiles of a block: two blocks a multiprocessor
+        per = max(4, -(-steps // max(1, SMS // tiles)))  # K tiles of a block: one block a multiprocessor
         parts = -(-steps // per)
         workspace = torch.empty((parts, m, n), dtype=torch.float32, device=d.device)
         run[0](a, b, workspace, per)

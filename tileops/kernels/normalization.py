@@ -26,8 +26,8 @@ LONG_THREADS, LONG_BLOCK = 512, 8192
 def rms_norm(key: Key) -> Kernel:
     """RMSNorm of rows that fit on chip: one read, one write.
 
-    A block owns one row (several when rows are short), about 16 elements a thread. The row stays in registers
-    in its own dtype; the sum of squares is one block reduction. Bound: bytes of x and y.
+    A block owns one row (several when rows are short), 16 elements or more a thread. The row stays in
+    registers in its own dtype; the sum of squares is one block reduction. Bound: bytes of x and y.
     """
     n, dtype, weight = key.N, key.dtype("x"), key.given("weight")
     rows, width, threads = row_tile(n, dtype)
@@ -95,7 +95,7 @@ def layer_norm(key: Key) -> Kernel:
     spread loses nothing to cancellation. Tile and bound as `rms_norm`.
     """
     n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
-    rows, width, threads = row_tile(n, dtype)
+    rows, width, threads = row_tile(n, dtype, 32)  # two reductions: fewer threads, fewer to wait for
     m = T.dynamic("m", "int64")
     w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
 
@@ -205,7 +205,8 @@ def fused_add_rms_norm_long(key: Key) -> Kernel:
 def layer_norm_long(key: Key) -> Kernel:
     """LayerNorm of rows of any length: mean and squared deviation of pieces of 8192 are merged one by one.
 
-    The merge is Chan's: with a count, mean and deviation on both sides no difference of large sums is formed.
+    The merge is Chan's: with a count, mean and deviation on both sides no difference of large sums is
+    formed.
     """
     n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
     block, m = LONG_BLOCK, T.dynamic("m", "int64")

@@ -8,15 +8,16 @@ import tilelang.language as T
 
 F32 = "float32"
 ITEM_SIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
+FLUSH = {"tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction; results below 2^-126 are 0
 
 
-def row_tile(n: int, dtype: str) -> tuple[int, int, int]:
-    """Rows, padded row length and threads of a block: 16-byte accesses, about 16 values a thread."""
+def row_tile(n: int, dtype: str, values: int = 16) -> tuple[int, int, int]:
+    """Rows, padded row length and threads of a block: 16-byte accesses, `values` elements a thread or so."""
     vector = 16 // ITEM_SIZE[dtype]
     if n <= 128 * vector:
         width = max(vector, 1 << (n - 1).bit_length())
         return 256 * vector // width, width, 128
-    threads = min(1024, max(128, 1 << (n // 16 - 1).bit_length()))
+    threads = min(512, max(128, 1 << (n // values - 1).bit_length()))
     span = threads * vector
     return 1, -(-n // span) * span, threads
 
