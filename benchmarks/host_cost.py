@@ -4,8 +4,8 @@
 
 Both are timed over the same tensors, in turn, over one length and over a thousand changing lengths, for
 warmed operators on every target of this machine. Figures are processor time of the calling thread, so that
-other work on the machine changes little, and medians over rounds. On a GPU the queue never fills; on a CPU, where a
-kernel runs inside its launch and takes longer than what is measured, the overhead is that of calls
+other work on the machine changes little, and medians over rounds. On a GPU the queue never fills; on a CPU,
+where a kernel runs inside its launch and takes longer than what is measured, the overhead is that of calls
 with an empty launch. The target is at most 5 us and 1 us for each tensor; exit code 1 where it is missed.
 """
 
