@@ -107,7 +107,7 @@ def emit_rank(out: Source, spec: OpSpec, slot: str) -> None:
     """The lines that check the number of dimensions of one input."""
 
     def emit(branch: Branch, _: str | None) -> None:
-        want, at_least = rank(spec, slot, branch)
+        want, at_least = rank(spec, branch)
         wrong = "<" if at_least else "!="
         if not (at_least and want == "0"):
             out.line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def _convert_piece(path: FieldPath, kind: Any, value: Any) -> None:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
-        names = [part for part in inner.rstrip("`").strip(".").split(".") if part.isidentifier()]
+        names = re.findall(r"[A-Za-z_]\w*", inner)  # of `.targets[...]`
         raise FieldError((*path, *_unknown_key(message), *names), message) from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tileops.spec.errors import FieldError
 from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Branch, Item
 
@@ -14,13 +13,10 @@ def is_flexible(spec: OpSpec, item: Item) -> bool:
     return item.splat and item.name not in spec.params
 
 
-def rank(spec: OpSpec, slot: str, branch: Branch) -> tuple[str, bool]:
+def rank(spec: OpSpec, branch: Branch) -> tuple[str, bool]:
     """The number of dimensions, as source, and whether it is only the least number."""
-    flexible = sum(is_flexible(spec, item) for item in branch.items)
-    if flexible > 1:
-        raise FieldError(("signature", "inputs", slot, "shape"), "two splats of unknown length in one shape")
     lengths = [_length(item) for item in branch.items if not is_flexible(spec, item)]
-    return _sum(lengths), flexible == 1
+    return _sum(lengths), len(lengths) < len(branch.items)
 
 
 def places(spec: OpSpec, slot: str, branch: Branch) -> list[tuple[Item, str]]:

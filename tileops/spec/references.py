@@ -10,7 +10,8 @@ from tileops.spec.errors import FieldError
 from tileops.spec.expressions import Expression, ExpressionError
 from tileops.spec.model import OpSpec
 from tileops.spec.params import ParamType
-from tileops.spec.patterns import Pattern
+from tileops.spec.patterns import Item, Pattern
+from tileops.spec.places import is_flexible
 
 __all__ = ["check_references", "expressions", "maker"]
 
@@ -96,16 +97,34 @@ def _check_items(spec: OpSpec, splats: set[str]) -> None:
     """A name in an input's shape is one size, or with `*` several; a param there has the type for it."""
     for slot, member in spec.inputs.items():
         path = ("signature", "inputs", slot, "shape")
-        for item in (item for branch in Pattern.parse(member.shape).branches for item in branch.items):
-            if item.name is None:
-                continue
-            if not item.splat and item.name in splats:
-                raise FieldError(path, f"{item.name} is one size here and several, *{item.name}, elsewhere")
-            kinds = ParamType.parse(spec.params[item.name].type).members if item.name in spec.params else []
-            if kinds and ("tuple[int, ...]" if item.splat else "int") not in kinds:
+        for branch in Pattern.parse(member.shape).branches:
+            if sum(is_flexible(spec, item) for item in branch.items) > 1:
+                raise FieldError(path, "two splats of unknown length in one shape")
+            if branch.condition is not None and not _is_early(spec, branch.condition):
                 raise FieldError(
-                    path, f"the param {item.name} is not {'a tuple of sizes' if item.splat else 'a size'}"
+                    path, f"{branch.condition.text!r}: only params, and the dtypes of required inputs, choose"
                 )
+            for item in branch.items:
+                _check_item(spec, path, item, splats)
+
+
+def _is_early(spec: OpSpec, condition: Expression) -> bool:
+    """Whether it can be evaluated before any size is bound, and before optional inputs are looked at."""
+    required = {name for name, member in spec.inputs.items() if not member.optional}
+    known = all(function == "dtype" and name in required for function, name in condition.tensors)
+    return known and condition.names <= set(spec.params)
+
+
+def _check_item(spec: OpSpec, path: _Path, item: Item, splats: set[str]) -> None:
+    if item.name is None:
+        return
+    if not item.splat and item.name in splats:
+        raise FieldError(path, f"{item.name} is one size here and several, *{item.name}, elsewhere")
+    kinds = ParamType.parse(spec.params[item.name].type).members if item.name in spec.params else []
+    if kinds and ("tuple[int, ...]" if item.splat else "int") not in kinds:
+        raise FieldError(
+            path, f"the param {item.name} is not {'a tuple of sizes' if item.splat else 'a size'}"
+        )
 
 
 def _check_names(spec: OpSpec, path: _Path, expression: Expression, bound: set[str]) -> None:
