@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad, profiler
+from torch.utils._device import DeviceContext
 
 from tileops.fail import failures
 from tileops.spec.codegen import generate
@@ -43,12 +44,17 @@ def undisturbed() -> bool:
     """Whether no mode, transform, trace or profiler watches operators: the dispatcher would add nothing."""
     return (
         _dispatch_modes() == 0
-        and _function_modes() == 0
+        and (_function_modes() == 0 or _only_a_default_device())
         and _transforms() is None
         and not profiler._is_profiler_enabled
         and forward_ad._current_level < 0
         and _jit_trace() is None
     )
+
+
+def _only_a_default_device() -> bool:
+    """Whether the one mode is `torch.set_default_device`: it changes nothing where a device is given."""
+    return _function_modes() == 1 and type(torch._C._get_function_stack_at(0)) is DeviceContext
 
 
 _dispatch_modes = torch._C._len_torch_dispatch_stack

@@ -88,9 +88,9 @@ def test_a_captured_call_is_replayed_with_new_values(warm: str, cold: None) -> N
 def test_a_cold_call_in_a_capture_names_build(cold: None) -> None:
     op, (x, weight) = rms(), inputs(64)
     graph = torch.cuda.CUDAGraph()
-    with pytest.raises(RuntimeError, match=r"RMSNormFwdOp: .* not built yet, .* op\.build\("):
-        with torch.cuda.graph(graph):
-            op(x, weight)
+    not_built = pytest.raises(RuntimeError, match=r"RMSNormFwdOp: .* not built yet, .* op\.build\(")
+    with not_built, torch.cuda.graph(graph):
+        op(x, weight)
     torch.cuda.synchronize()
     check(op(x, weight), x, weight)
 

@@ -83,6 +83,10 @@ def test_a_function_mode_sees_it() -> None:
 def test_a_default_device_changes_nothing(device: str) -> None:
     with torch.device(device):
         assert torch.equal(OP(X, W), WANT)
+        assert compiled.undisturbed()
+        with torch.overrides.BaseTorchFunctionMode():
+            assert not compiled.undisturbed()
+            assert torch.equal(OP(X, W), WANT)
 
 
 # --------------------------------------------------------------------------------------- other tensors
