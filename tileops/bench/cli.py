@@ -107,7 +107,8 @@ def _chosen(parser: argparse.ArgumentParser, options: argparse.Namespace) -> lis
 def _require_known(parser: argparse.ArgumentParser, kind: str, name: str, known: list[str]) -> None:
     if name in known:
         return
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    folded = {one.lower(): one for one in known}
+    near = [folded[one] for one in difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)]
     parser.error(
         f"there is no {kind} {name!r}; "
         + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")

@@ -56,10 +56,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Served:
-    """How a peer serves one operator: `writes` names the inputs that it writes, which get copies."""
+    """How a peer serves one operator.
+
+    Attributes:
+        make: From a call to what serves it.
+        writes: Inputs that it writes; it gets copies of them.
+        slow: Whether each first call compiles for so long that it deserves a process of its own.
+    """
 
     make: Callable[[Call], Function]
     writes: tuple[str, ...] = ()
+    slow: bool = False
 
 
 @dataclass
@@ -84,12 +91,12 @@ class Peer:
     ops: dict[str, Served] = field(default_factory=dict)
 
     def serves(
-        self, op: str, *, writes: tuple[str, ...] = ()
+        self, op: str, *, writes: tuple[str, ...] = (), slow: bool = False
     ) -> Callable[[Callable[[Call], Function]], Callable[[Call], Function]]:
         """Decorator: the function makes what serves calls of the operator `op`."""
 
         def add(make: Callable[[Call], Function]) -> Callable[[Call], Function]:
-            self.ops[op] = Served(make, writes)
+            self.ops[op] = Served(make, writes, slow)
             return make
 
         return add

@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OURS", "SCHEMA", "Results", "ResultsError", "derive", "problems"]
+__all__ = ["OURS", "SCHEMA", "Results", "ResultsError", "derive", "problems", "shorten"]
 
 SCHEMA = 1
 OURS = "tileops"
@@ -76,11 +76,11 @@ class Results:
 
     def save(self) -> None:
         """Write the file; a reader finds the old one or the new one, never a part."""
+        text = json.dumps(self.data, indent=1) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(self.data, file, indent=1)
-            file.write("\n")
+            file.write(text)
         os.chmod(name, 0o644)
         os.replace(name, self.path)
 
@@ -143,6 +143,14 @@ def _floors(row: dict[str, Any], ceilings: dict[str, float | None]) -> tuple[flo
     rate = (ceilings.get("fp8_tflops") if low else None) or ceilings.get("bf16_tflops")
     memory = row["bytes"] / bandwidth / 1e6 if bandwidth else 0.0
     return memory, row["flops"] / rate / 1e6 if rate else 0.0
+
+
+def shorten(row: dict[str, Any]) -> None:
+    """Round what was measured to five digits, which is more than any of it holds."""
+    for entry in (row, *row["times"].values()):
+        for name, value in entry.items():
+            if isinstance(value, float):
+                entry[name] = float(f"{value:.5g}")
 
 
 def problems(row: dict[str, Any]) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tileops.bench.measure import Settings, measure
 from tileops.bench.peer import Peer
 from tileops.bench.plan import Case
-from tileops.bench.results import OURS, Results, derive, problems
+from tileops.bench.results import OURS, Results, derive, problems, shorten
 from tileops.provenance import kernel_hash
 
 __all__ = ["Session", "line", "now"]
@@ -40,7 +40,6 @@ class Session:
     say: Callable[[str], None]
     since: str | None = None
     deadline: float | None = None
-    found: list[str] = field(default_factory=list)
 
     def run(self) -> bool:
         """Measure what is not measured. Whether everything was: `False` when the time was up."""
@@ -56,7 +55,7 @@ class Session:
             self.store(case, row)
             left = (time.monotonic() - started) / (n + 1) * (len(todo) - n - 1)
             self.say(f"[{n + 1}/{len(todo)}] {line(case.spec.name, row)}   {_clock(left)} left")
-            self._report(case.spec.name, row)
+            self._report(row)
         return True
 
     def todo(self) -> list[Case]:
@@ -69,6 +68,7 @@ class Session:
         row["measured"] = now()
         row["run"] = results.add_run(self.facts)
         derive(row, self.facts)
+        shorten(row)
         results.put(row, [c.key for c in self.cases_of(case.spec.name)])
 
     def cases_of(self, op: str) -> list[Case]:
@@ -86,12 +86,9 @@ class Session:
         current = row["kernel_hash"] == kernel_hash(case.spec.name)
         return same and current and wanted <= set(row["times"]) and run["device"] == self.facts["device"]
 
-    def _report(self, op: str, row: dict[str, Any]) -> None:
+    def _report(self, row: dict[str, Any]) -> None:
         for problem in problems(row):
             self.say(f"    {problem}")
-            self.found.append(
-                f"{op}, {row['label']}, {'/'.join(dict.fromkeys(row['dtypes'].values()))}: {problem}"
-            )
 
 
 def now() -> str:

@@ -7,6 +7,7 @@ sets, or the cache is flushed before it and the time of the flush is taken off.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +18,11 @@ import torch
 __all__ = ["Plan", "Timer", "Times", "cold", "interleave", "summary", "timer"]
 
 PAUSE_CYCLES = 20_000_000  # 10 ms, in which some hundred calls can be queued
-MOST_CALLS = 512  # of a graph
-FLUSHED_CALLS = 16
+MOST_CALLS = 1024  # of a graph
+FLUSHED_CALLS = 32
 WARM_SECONDS = 0.05  # until the clocks are up
 CAPACITIES = 4  # a set is used again when this many times the size of the L2 cache has passed through it
-MOST_SETS = 64
+MOST_SETS = 256
 SMALL_SETS = 4  # of calls so small that the cache is flushed instead
 
 Function = Callable[..., Any]
@@ -60,7 +61,7 @@ class Timer(Protocol):
 
 
 def cold(size: int, cache: int, device: str) -> tuple[int, torch.Tensor | None, str]:
-    """How calls of `size` bytes find a cache cold: number of sets, a buffer to flush with, and this in words."""
+    """How calls of `size` bytes find a cold cache: number of sets, a buffer to flush with, in words."""
     needed = max(1, -(-CAPACITIES * cache // max(size, 1)))
     if needed <= MOST_SETS:
         return needed, None, f"{needed} set{'s' * (needed > 1)} of inputs in turn"
@@ -202,15 +203,20 @@ class _Graph:
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             # Not torch.cuda.graph(), which empties the allocator's cache, and there are hundreds of captures.
-            graph.capture_begin(capture_error_mode="thread_local")
+            pool = torch.cuda.graph_pool_handle()
+            graph.capture_begin(pool=pool, capture_error_mode="thread_local")
             try:
-                for n in range(self.calls):
-                    if self.flush is not None:
-                        _read(self.flush)
-                    if call is not None:
-                        kept[n % len(self.sets)] = call(*self.sets[n % len(self.sets)])
-            finally:
-                graph.capture_end()
+                try:
+                    for n in range(self.calls):
+                        if self.flush is not None:
+                            _read(self.flush)
+                        if call is not None:
+                            kept[n % len(self.sets)] = call(*self.sets[n % len(self.sets)])
+                finally:
+                    graph.capture_end()
+            except Exception:
+                _leave(pool)
+                raise
         torch.cuda.current_stream().wait_stream(stream)
         if call is not None:
             _must_write(graph, kept[0], self.sets[0])
@@ -238,6 +244,12 @@ def _replay(graph: torch.cuda.CUDAGraph) -> float:
     end.record()
     end.synchronize()
     return start.elapsed_time(end) / 1e3
+
+
+def _leave(pool: Any) -> None:
+    """Tell the allocator that a broken capture is over; PyTorch does so only when the capture ended well."""
+    with contextlib.suppress(RuntimeError):
+        torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), pool)
 
 
 def _read(buffer: torch.Tensor) -> torch.Tensor:

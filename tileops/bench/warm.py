@@ -1,4 +1,4 @@
-"""First calls compile for seconds: they are made ahead, each operator and library in a process of its own.
+"""First calls compile for seconds: they are made ahead, in many processes at a time.
 
 Everything that compiles keeps its programs on disk, so that the measuring process only loads them. A process
 here that fails costs nothing: the measuring process meets the same error and records it.
@@ -10,34 +10,46 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import NamedTuple
 
 from tileops.bench.results import OURS
 
-__all__ = ["main", "warm"]
+__all__ = ["Unit", "main", "parts", "warm"]
 
 LIMIT_SECONDS = 400
 
 
-def warm(
-    units: Iterable[tuple[str, str]], flags: Sequence[str], jobs: int, say: Callable[[str], None]
-) -> None:
-    """Make the first calls of (operator, implementation) pairs, `jobs` at a time."""
-    wanted = list(units)
+class Unit(NamedTuple):
+    """What one process calls first: cases `start` to `stop` of an operator, through one implementation."""
+
+    op: str
+    name: str
+    start: int
+    stop: int
+
+
+def parts(op: str, name: str, count: int, size: int = 4) -> list[Unit]:
+    """The units of an operator's cases, `size` cases each."""
+    return [Unit(op, name, start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def warm(units: Sequence[Unit], flags: Sequence[str], jobs: int, say: Callable[[str], None]) -> None:
+    """Make the first calls of all units, `jobs` processes at a time, in their order."""
     started = time.monotonic()
-    say(f"compiling ahead: {len(wanted)} combinations of operator and library, {jobs} at a time")
+    say(f"compiling ahead: {len(units)} parts, {jobs} at a time")
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(_run, op, name, flags): (op, name) for op, name in wanted}
+        running = {pool.submit(_run, unit, flags): unit for unit in units}
         for n, future in enumerate(as_completed(running), 1):
-            op, name = running[future]
-            trouble = future.result()
+            unit, trouble = running[future], future.result()
             took = f"{time.monotonic() - started:4.0f} s"
-            say(f"  ({n}/{len(wanted)}) {took}  {op} {name}{trouble and ': ' + trouble}")
+            say(f"  ({n}/{len(units)}) {took}  {unit.op} {unit.name}{trouble and ': ' + trouble}")
 
 
-def _run(op: str, name: str, flags: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "tileops.bench.warm", op, name, *flags]
+def _run(unit: Unit, flags: Sequence[str]) -> str:
+    numbers = ["--start", str(unit.start), "--stop", str(unit.stop)]
+    command = [sys.executable, "-m", "tileops.bench.warm", unit.op, unit.name, *numbers, *flags]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -54,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--stop", type=int)
     options = parser.parse_args(arguments)
     import torch
 
@@ -65,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     spec = load(options.op)
     target = "cpu" if options.device == "cpu" else "hopper"
-    for case in cases(spec, target, small=options.cases, limit=options.rows):
+    chosen = cases(spec, target, small=options.cases, limit=options.rows)
+    for case in chosen[options.start : options.stop]:
         if options.name == OURS:
             operator(spec)(**case.params, target=target).build(*make_meta(spec, case.bound))
             continue

@@ -14,9 +14,9 @@ from tileops.bench import ceilings, machine, other
 from tileops.bench.measure import DeviceLost, Settings
 from tileops.bench.peer import Peer, peers
 from tileops.bench.plan import Case, cases
-from tileops.bench.results import OURS, Results, derive, problems
+from tileops.bench.results import OURS, Results, derive, problems, shorten
 from tileops.bench.session import Session, line, now
-from tileops.bench.warm import warm
+from tileops.bench.warm import parts, warm
 from tileops.spec import OpSpec
 
 __all__ = ["DEVICE_LOST", "Journal", "work"]
@@ -124,10 +124,11 @@ class _Session(Session):
             assert row is not None
             row["times"][other.NAME] = times
             derive(row, files.data["runs"][row["run"]])
+            shorten(row)
             files.put(row, [c.key for c in self.cases_of(case.spec.name)])
             told = f"{times['us']:.4g} µs" if "us" in times else times.get("failed") or times.get("unserved")
             self.say(f"[{n}/{len(todo)}] {line(case.spec.name, row)}   {other.NAME}: {told}")
-            self._report(case.spec.name, {**row, "times": {other.NAME: times}})
+            self._report({**row, "times": {other.NAME: times}})
 
     def _lacks_other(self, case: Case) -> bool:
         row = self.results[case.spec.name].row(case.key)
@@ -157,11 +158,14 @@ def _compile_ahead(
     jobs = options.jobs
     if jobs is None:
         jobs = 0 if options.device == "cpu" else min(WARM_JOBS, max(1, (os.cpu_count() or 2) - 2))
-    ops = list(dict.fromkeys(case.spec.name for case in todo))
-    units = [(op, OURS) for op in ops]
-    units += [(op, peer.name) for peer in session.peers if peer.compiles for op in ops if op in peer.ops]
     if not jobs:
         return
+    counts = {op: len(found) for op, found in session.cases.items() if any(c.spec.name == op for c in todo)}
+    served = [(op, peer, peer.ops[op]) for peer in session.peers for op in counts if op in peer.ops]
+    units = [unit for op, peer, how in served if how.slow for unit in parts(op, peer.name, counts[op], 1)]
+    units += [unit for op in counts for unit in parts(op, OURS, counts[op])]
+    others = [(op, peer) for op, peer, how in served if peer.compiles and not how.slow]
+    units += [unit for op, peer in others for unit in parts(op, peer.name, counts[op])]
     flags = ["--device", options.device, *(["--cases"] if small else [])]
     flags += ["--rows", str(options.rows)] if options.rows else []
     warm(units, flags, jobs, say)
@@ -170,14 +174,11 @@ def _compile_ahead(
 def _end(session: Session, out: Path, complete: bool, say: Callable[[str], None]) -> int:
     rows = [row for files in session.results.values() for row in files.data["rows"]]
     say(f"{len(rows)} rows in {out}; ceilings, times and errors are in the files")
-    failed = {
-        f"{n}: {p}"
-        for n, files in session.results.items()
-        for row in files.data["rows"]
-        for p in problems(row)
-    }
+    failed = []
+    for op, files in session.results.items():
+        for row in files.data["rows"]:
+            where = f"{op}, {row['label']}, {'/'.join(dict.fromkeys(row['dtypes'].values()))}"
+            failed += [f"{where}: {problem}" for problem in problems(row)]
     if failed:
-        say(f"{len(failed)} problems:")
-        for text in sorted(failed):
-            say(f"  {text}")
+        say("\n  ".join([f"{len(failed)} problem{'s' * (len(failed) > 1)}:", *failed]))
     return 1 if failed or not complete else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch._inductor.config
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -15,6 +16,7 @@ peer = Peer("torch.compile", devices=("cuda", "cpu"), compiles=True)
 
 
 def _compile(function: Function) -> Function:
+    torch._inductor.config.compile_threads = 1  # a pool of workers for one kernel is slower
     torch._dynamo.reset()  # one graph a case: the limit on recompilations is by code object
     compiled: Function = torch.compile(function, fullgraph=True, dynamic=False)
     return compiled
@@ -40,7 +42,7 @@ def softmax(call: Call) -> Function:
     return _compile(eager.softmax(call))
 
 
-@peer.serves("GroupedQueryAttentionDenseFwdOp")
+@peer.serves("GroupedQueryAttentionDenseFwdOp", slow=True)
 def attention(call: Call) -> Function:
     eager.plain_scores(call)
     q, k, params = call["q"], call["k"], call.params

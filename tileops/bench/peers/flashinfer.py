@@ -65,7 +65,7 @@ def _workspace(device: torch.device) -> Tensor:
     return torch.zeros(WORKSPACE, dtype=torch.uint8, device=device)
 
 
-@peer.serves("GroupedQueryAttentionDenseFwdOp")
+@peer.serves("GroupedQueryAttentionDenseFwdOp", slow=True)
 def attention(call: Call) -> Function:
     plain_scores(call)
     _half(call["q"])

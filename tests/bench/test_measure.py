@@ -1,0 +1,182 @@
+"""One case: what peers may do wrong, and that it is a line in the row and not the end of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from tileops.bench import check, inputs
+from tileops.bench.measure import Settings, measure
+from tileops.bench.peer import Call, Peer, Unserved, peers
+from tileops.bench.plan import Case, cases
+from tileops.spec import all_specs, load
+
+SETTINGS = Settings("cpu", rounds=2, seconds=1e-5)
+IMPLEMENTED = [spec.name for spec in all_specs().values() if spec.implemented]
+
+
+def softmax_case() -> Case:
+    return next(case for case in cases(load("SoftmaxFwdOp"), "cpu", small=True) if case.params["dim"] == -1)
+
+
+def peer(name: str, make: Callable[[Call], Any], writes: tuple[str, ...] = ()) -> Peer:
+    found = Peer(name, devices=("cpu",))
+    found.serves("SoftmaxFwdOp", writes=writes)(make)
+    return found
+
+
+def right(x: torch.Tensor) -> torch.Tensor:
+    return x.softmax(-1)
+
+
+def raises(call: Call) -> Any:
+    raise RuntimeError("no kernel\nfor this")
+
+
+def unserved(call: Call) -> Any:
+    raise Unserved("rows of 8 only")
+
+
+def later(call: Call) -> Any:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        run.left -= 1  # type: ignore[attr-defined]
+        if run.left < 0:  # type: ignore[attr-defined]
+            raise MemoryError("no more")
+        return right(x)
+
+    run.left = 2  # type: ignore[attr-defined]
+    return run
+
+
+def in_place(call: Call) -> Any:
+    return lambda x: x.copy_(right(x))
+
+
+PEERS = [
+    peer("right", lambda call: right),
+    peer("wrong", lambda call: lambda x: right(x) * 1.1),
+    peer("nan", lambda call: lambda x: right(x) * float("nan")),
+    peer("shape", lambda call: lambda x: right(x)[:1]),
+    peer("dtype", lambda call: lambda x: right(x).double()),
+    peer("raises", raises),
+    peer("unserved", unserved),
+    peer("later", later),
+    peer("in place", in_place, ("input",)),
+    Peer("elsewhere", devices=("cpu",)),
+]
+
+
+def test_every_way_of_a_peer_is_in_the_row() -> None:
+    noted: list[tuple[str, ...]] = []
+    row = measure(softmax_case(), PEERS, replace(SETTINGS, note=lambda *now: noted.append(now)))
+    times = row["times"]
+    assert "error" not in row
+    for name in ("tileops", "right", "in place"):
+        assert times[name]["us"] > 0 and 0 < times[name]["error"] < 1e-3, name
+        assert times[name]["low"] <= times[name]["us"] <= times[name]["high"]
+        assert times[name]["timer"] == "perf_counter"
+    assert "relative error of 0.1" in times["wrong"]["failed"]
+    assert "relative error of nan" in times["nan"]["failed"]
+    assert "of shape (1, 3, 64), and should be" in times["shape"]["failed"]
+    assert "torch.float64" in times["dtype"]["failed"]
+    assert times["raises"]["failed"].startswith("RuntimeError: no kernel for this (test_measure.py:")
+    assert times["unserved"] == {"unserved": "rows of 8 only"}
+    assert "MemoryError: no more" in times["later"]["failed"]
+    assert not any("us" in times[name] for name in ("wrong", "nan", "shape", "dtype", "raises", "later"))
+    assert "elsewhere" not in times
+    assert row["implementation"] == "rows"
+    assert (row["flops"], row["bytes"]) == (5 * 384, 2 * 2 * 384)
+    assert {op for op, _, _ in noted} == {"SoftmaxFwdOp"}
+
+
+def test_what_ended_an_earlier_process_is_left_out() -> None:
+    case = softmax_case()
+    blamed = [("SoftmaxFwdOp", case.key, "right")]
+    times = measure(case, PEERS[:1], replace(SETTINGS, blamed=blamed))["times"]
+    assert times["right"] == {"failed": "it ended the measuring process"}
+    assert times["tileops"]["us"] > 0
+    blamed = [("SoftmaxFwdOp", case.key, "tileops")]
+    row = measure(case, PEERS[:1], replace(SETTINGS, blamed=blamed))
+    assert row["error"] == "it ended the measuring process"
+    assert row["times"]["right"]["us"] > 0
+
+
+def test_a_case_whose_oracle_fails_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_oracle(*_: Any) -> Any:
+        raise MemoryError("68 GB")
+
+    monkeypatch.setattr(check, "reference", no_oracle)
+    row = measure(softmax_case(), PEERS[:1], SETTINGS)
+    assert row["error"].startswith("MemoryError: 68 GB")
+    assert row["times"] == {}
+
+
+@pytest.mark.parametrize("op", IMPLEMENTED)
+def test_peers_of_torch_compute_what_the_oracle_says(op: str) -> None:
+    """Not torch.compile, which compiles for seconds: it wraps the same functions."""
+    spec = load(op)
+    checked = 0
+    for case in cases(spec, "cpu", small=True):
+        first = inputs.make(case, "cpu")
+        want = check.reference(case, first)
+        for name in ("PyTorch", "cuBLAS"):
+            served = peers()[name].ops.get(op)
+            if served is None:
+                continue
+            try:
+                call = served.make(Call(case.params, dict(zip(spec.inputs, first, strict=True))))
+            except Unserved:
+                continue
+            check.error(case, call(*first), want)
+            checked += 1
+    assert checked
+
+
+def test_an_oracle_in_parts_is_the_whole_one() -> None:
+    spec = load("GroupedQueryAttentionDenseFwdOp")
+    case = next(case for case in cases(spec, "cpu", small=True) if case.bound.shapes["q"][0] == 2)  # type: ignore[index]
+    first = inputs.make(case, "cpu")
+    whole = check.oracle_outputs(check.oracle(spec), case.params, list(spec.inputs), first, ())
+    (parts,) = check.reference(case, first)
+    assert torch.equal(parts, whole[0])
+
+
+def test_peers_are_named_and_serve_operators_that_exist() -> None:
+    for name, found in peers().items():
+        assert found.name == name and found.ops
+        for op, served in found.ops.items():
+            assert set(served.writes) <= set(load(op).inputs), (name, op)
+    assert {
+        "PyTorch",
+        "torch.compile",
+        "cuBLAS",
+        "cuDNN",
+        "flashinfer",
+        "liger-kernel",
+        "fla-core",
+        "flag_gems",
+    } == set(peers())
+
+
+def test_a_library_that_is_not_there_is_named() -> None:
+    assert (
+        Peer("x", module="no_such_library").missing("cuda")
+        == "ModuleNotFoundError: No module named 'no_such_library'"
+    )
+    assert Peer("x").missing("cpu") == "does not run on cpu"
+    assert Peer("x").missing("cuda") is None
+    assert Peer("numpy", module="numpy").version not in (None, "unknown")
+
+
+def test_every_workload_is_a_case_of_its_own() -> None:
+    for name in IMPLEMENTED:
+        found = cases(load(name), "hopper", small=False)
+        assert found, name
+        assert len({case.key for case in found}) == len(found), name
+        for case in found:
+            assert case.cost.bytes == inputs.call_bytes(case) or load(name).roofline.bytes
+            assert case.cost.flops > 0
