@@ -112,9 +112,12 @@ def compile_functions(spec: OpSpec) -> Compiled:
 
 
 def _solve(fail: Any, slot: str, text: str, function: Callable[[int], int], size: int, shape: Any) -> int:
-    """The `x` with `function(x) == size`, for a function that is linear in `x`."""
+    """The `x >= 0` with `function(x) == size`, for a function that is linear in `x`."""
     at0, at1 = function(0), function(1)
     slope = at1 - at0
-    if slope == 0 or (size - at0) % slope or function((size - at0) // slope) != size:
+    if slope == 0 or (size - at0) % slope:
         raise fail(slot, text, size, shape)
-    return (size - at0) // slope
+    found = (size - at0) // slope
+    if found < 0 or function(found) != size:
+        raise fail(slot, text, size, shape)
+    return found

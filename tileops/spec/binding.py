@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tileops.spec.errors import FieldError
 from tileops.spec.expressions import Expression
-from tileops.spec.model import OpSpec
+from tileops.spec.model import Input, OpSpec
 from tileops.spec.patterns import Branch, Item, Pattern
 from tileops.spec.places import places, rank
 from tileops.spec.source import Source, comment
@@ -70,7 +70,7 @@ def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}
     equations: list[_Equation] = []
     first: dict[str, str] = {}
     _emit_lets(out, state)
-    for slot, member in sorted(spec.inputs.items(), key=lambda pair: pair[1].optional):
+    for slot, member in _in_order(spec):
         if member.optional:
             _emit_equations(out, state, equations)
             equations = []
@@ -114,7 +114,11 @@ def emit_rank(out: Source, spec: OpSpec, slot: str) -> None:
                 f"if len(s_{slot}) {wrong} {want}: raise fail_rank({slot!r}, s_{slot}, {want}, {at_least})"
             )
 
-    emit_branches(out, Pattern.parse(spec.inputs[slot].shape), emit)
+    pattern = Pattern.parse(spec.inputs[slot].shape)
+    if len({rank(spec, branch) for branch in pattern.branches}) == 1:
+        emit(pattern.branches[0], None)
+    else:
+        emit_branches(out, pattern, emit)
 
 
 def emit_branches(out: Source, pattern: Pattern, emit: Callable[[Branch, str | None], None]) -> None:
@@ -126,11 +130,14 @@ def emit_branches(out: Source, pattern: Pattern, emit: Callable[[Branch, str | N
     for branch in pattern.branches:
         condition = branch.condition.python if branch.condition else None
         head = "else:" if condition is None else f"{'elif' if before else 'if'} {condition}:"
-        with out.block(head):
+        with out.block(head, keep=True):
             whole = [*(f"not ({c})" for c in before), *([f"({condition})"] if condition else [])]
             emit(branch, " and ".join(whole))
-            out.line("pass")
         before.append(str(condition))
+
+
+def _in_order(spec: OpSpec) -> list[tuple[str, Input]]:
+    return sorted(spec.inputs.items(), key=lambda pair: pair[1].optional)
 
 
 def _emit_optional(out: Source, state: _State, slot: str, given: list[str]) -> None:
@@ -154,16 +161,19 @@ def _guard(out: Source, condition: str | None) -> Iterator[None]:
 
 
 def _uncertain_names(spec: OpSpec) -> set[str]:
-    """Names that no required input binds in every branch."""
+    """Names that are first met where only some branch, or an input that may be absent, binds them."""
     sure: set[str] = {*spec.params, *spec.let}
-    seen: set[str] = set()
-    for member in spec.inputs.values():
+    uncertain: set[str] = set()
+    for _, member in _in_order(spec):
         branches = Pattern.parse(member.shape).branches
-        names = [{name for item in branch.items for name in item.expression.names} for branch in branches]
-        seen |= set().union(*names)
-        if not member.optional:
-            sure |= set.intersection(*names)
-    return seen - sure
+        plain = [{item.name for item in branch.items if item.name is not None} for branch in branches]
+        met = {name for branch in branches for item in branch.items for name in item.expression.names}
+        always = set.intersection(*plain) if not member.optional else set()
+        uncertain |= set.union(*plain) - always - sure
+        sure |= always - uncertain
+        if member.optional or len(branches) > 1:
+            uncertain |= met - sure
+    return uncertain
 
 
 # ------------------------------------------------------------------------------------------------ one input
@@ -230,8 +240,12 @@ def _emit_equations(out: Source, state: _State, equations: list[_Equation]) -> N
             where = ("signature", "inputs", lost.slot, "shape")
             raise FieldError(where, f"{lost.item.expression.text!r} alone cannot tell {names}")
         waiting.remove(ready)
+        known = set(state.known)
         with _guard(out, ready.condition):
             _emit_equation(out, state, ready)
+        if ready.condition is not None:
+            state.maybe |= state.known - known
+            state.known = known
 
 
 def _unknown(state: _State, equation: _Equation) -> set[str]:

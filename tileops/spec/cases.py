@@ -161,12 +161,13 @@ def _bind(
 ) -> BoundCase:
     absent = _absent(spec, case)
     params = {name: values[name] for name in spec.params}
-    dtypes = _dtypes(spec, row, params, absent)
     for slot, param in _chosen_dtypes(spec):
-        if dtypes[slot] != row[slot] and param in case:
+        if _dtypes(spec, row, params, absent)[slot] == row[slot]:
+            continue
+        if param in case:
             raise RuleBroken(f"{param} = {params[param]} does not give {slot} the dtype {row[slot]}")
-        if dtypes[slot] != row[slot]:
-            params[param] = dtypes[slot] = row[slot]
+        params[param] = row[slot]
+    dtypes = _dtypes(spec, row, params, absent)
     given = {**values, **params}
     env = {f"n_{name}": value for name, value in given.items()} | {
         f"d_{slot}": d for slot, d in dtypes.items()

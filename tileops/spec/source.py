@@ -45,12 +45,14 @@ class Source:
             self.line(text)
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        """Indent what is added inside, below `head`; nothing stays when nothing is added."""
+    def block(self, head: str, keep: bool = False) -> Iterator[None]:
+        """Indent what is added inside, below `head`; when nothing is added, nothing stays, unless `keep`."""
         self.line(head)
         before = len(self._lines)
         self._depth += 1
         yield
+        if len(self._lines) == before and keep:
+            self.line("pass")
         self._depth -= 1
         if len(self._lines) == before:
             self._lines.pop()
