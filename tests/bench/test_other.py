@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ def test_each_row_is_measured_or_says_why_not(folder: Path) -> None:
     assert "No module named 'tileops.reduction'" in by_op["SoftmaxFwdOp"]["failed"]
     assert by_op["GemmFwdOp"] == {"failed": "its process ended with code 7"}
     assert said == ["tileops 0.1.0: its process ended with code 7 and left 2 cases"]
+
+
+def test_the_process_ends_when_nobody_wants_the_rest(folder: Path) -> None:
+    chosen = cases(load("RMSNormFwdOp"), "cpu", small=True)
+    found = other.measure(folder, chosen, "cpu", 1000, 1.0, lambda _: None)
+    found.close()
+    found = other.measure(folder, chosen, "cpu", 2, 1e-5, lambda _: None)
+    assert next(found)[1]["us"] > 0
+    started = time.monotonic()
+    found.close()
+    assert time.monotonic() - started < 5
 
 
 def test_a_folder_that_is_not_it_is_refused(tmp_path: Path, folder: Path) -> None:

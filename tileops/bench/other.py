@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def unusable(folder: Path) -> str | None:
 
 def measure(
     folder: Path, cases: Sequence[Case], device: str, rounds: int, seconds: float, say: Callable[[str], None]
-) -> Iterator[tuple[Case, dict[str, Any]]]:
+) -> Generator[tuple[Case, dict[str, Any]]]:
     """Each case with what the other process found: times, or why there are none."""
     by_number = dict(enumerate(cases))
     work = {"device": device, "rounds": rounds, "seconds": seconds, "package": str(PACKAGE)}
@@ -61,10 +61,14 @@ def measure(
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(work))
         process.stdin.close()
-        for text in process.stdout:
-            if text.startswith(MARK):
-                found = json.loads(text.removeprefix(MARK))
-                yield by_number.pop(found.pop("number")), found
+        try:
+            for text in process.stdout:
+                if text.startswith(MARK):
+                    found = json.loads(text.removeprefix(MARK))
+                    yield by_number.pop(found.pop("number")), found
+        except GeneratorExit:  # nobody wants the rest
+            process.kill()
+            raise
     if by_number:
         say(f"{NAME}: its process ended with code {process.returncode} and left {len(by_number)} cases")
     for case in by_number.values():

@@ -96,7 +96,7 @@ def _all(
     complete = session.run()
     journal.note()
     if complete and options.other_tileops is not None:
-        session.add_other(options.other_tileops)
+        return session.add_other(options.other_tileops)
     return complete
 
 
@@ -110,11 +110,11 @@ class _Session(Session):
     def cases_of(self, op: str) -> list[Case]:
         return list(self.every[op])
 
-    def add_other(self, folder: Path) -> None:
-        """Measure the other distribution for every measured row that lacks it."""
+    def add_other(self, folder: Path) -> bool:
+        """Measure the other distribution for every row that lacks it; whether there was time for all."""
         todo = [case for found in self.cases.values() for case in found if self._lacks_other(case)]
         if not todo:
-            return
+            return True
         self.say(f"{other.NAME}: {len(todo)} cases, in a process of its own")
         settings = self.settings
         found = other.measure(folder, todo, settings.device, settings.rounds, settings.seconds, self.say)
@@ -129,6 +129,11 @@ class _Session(Session):
             told = f"{times['us']:.4g} µs" if "us" in times else times.get("failed") or times.get("unserved")
             self.say(f"[{n}/{len(todo)}] {line(case.spec.name, row)}   {other.NAME}: {told}")
             self._report({**row, "times": {other.NAME: times}})
+            if n < len(todo) and self.deadline is not None and time.monotonic() > self.deadline:
+                found.close()
+                self.say(f"the time is up: {len(todo) - n} cases are left; the same command continues")
+                return False
+        return True
 
     def _lacks_other(self, case: Case) -> bool:
         row = self.results[case.spec.name].row(case.key)
