@@ -15,7 +15,7 @@ from tileops.errors import CallError
 from tileops.op import compare_signatures
 from tileops.params import normalize
 from tileops.roofline import roofline
-from tileops.runner import Runner, choose, factory, make_key
+from tileops.runner import Runner, choose, factory, make_key, verdicts
 from tileops.spec import OpSpec
 from tileops.testing import assert_accurate, oracle
 
@@ -37,6 +37,14 @@ def run_battery(spec: OpSpec) -> None:
     for good in expected.good:
         if good.run and good.implementation is not None and _size(good.probe) <= RUNNABLE:
             check_value(spec, functions, runner, good, expected.roundings)
+    for implementation in serving(spec, functions, expected.good[0].probe):
+        check_value(spec, functions, Runner(spec, None, implementation), expected.good[0], expected.roundings)
+
+
+def serving(spec: OpSpec, functions: Compiled, probe: Probe) -> list[str]:
+    """Every implementation that serves a probe."""
+    facts = functions.facts(*meta(spec, probe), *values(spec, probe))
+    return [v.implementation for v in verdicts(spec, facts, "cpu") if not v.reasons]
 
 
 def meta(spec: OpSpec, probe: Probe) -> list[Tensor | None]:

@@ -89,7 +89,7 @@ def _changed_dtypes(text: str) -> Iterator[str]:
 
 def _expression_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
     for name, text in spec.let.items():
-        yield f"let.{name}", _replace(spec, "let", name, f"({text}) + 1")
+        yield f"let.{name}", _replace(spec, "let", name, f"2 * ({text}) + 1")
     for n, rule in enumerate(spec.rules):
         yield f"rules.{n} dropped", _replace(spec, "rules", n, Rule(rule="True", message=rule.message))
         yield f"rules.{n} negated", _replace(spec, "rules", n, Rule(rule=f"not ({rule.rule})", message=rule.message))
