@@ -19,7 +19,8 @@ class Roofline(NamedTuple):
 
     Attributes:
         flops: Floating-point operations.
-        bytes: Bytes read and written: every input once and every output once, unless the manifest says otherwise.
+        bytes: Bytes read and written: every input once and every output once, unless the manifest says
+            otherwise.
     """
 
     flops: int
