@@ -6,6 +6,7 @@ the page.
 
 from __future__ import annotations
 
+import atexit
 import json
 from functools import cache, lru_cache
 from html import unescape
@@ -43,6 +44,8 @@ class FormulaError(ValueError):
 @lru_cache(maxsize=1)
 def _engine() -> MiniRacer:
     engine = MiniRacer()
+    # Left to the garbage collector at exit, it waits for a thread that is gone, and the process hangs.
+    atexit.register(engine.close)
     engine.eval(SOURCE.read_text(encoding="utf-8"))
     engine.eval(RENDER)
     return engine
