@@ -1,7 +1,8 @@
-"""Operators with a twin in PyTorch give the shapes and dtypes of its meta functions, and refuse what it refuses."""
+"""Operators with a twin in PyTorch give its shapes and dtypes on meta tensors, and refuse what it refuses."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def broadcastable(draw: Draw, count: int) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     ("key", "n"), [("hard.AvgPool1dFwdOp", 1), ("pool.AvgPool2dFwdOp", 2), ("hard.AvgPool3dFwdOp", 3)]
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_avg_pool(key: str, n: int, data: st.DataObject) -> None:
     size = data.draw(st.lists(SIZES, min_size=n, max_size=n))
@@ -67,7 +68,7 @@ def test_avg_pool(key: str, n: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("key", ["hard.SumFwdOp", "reduction.SumFwdOp"])
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_sum(key: str, data: st.DataObject) -> None:
     x = meta(data.draw(st.lists(st.integers(0, 4), max_size=4)), data.draw(FLOATS))
@@ -77,21 +78,21 @@ def test_sum(key: str, data: st.DataObject) -> None:
     agree(key, [x], {"dim": dim, "keepdim": keepdim}, lambda: torch.sum(x, dim=dim, keepdim=keepdim))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(shapes=broadcastable(3), absent=st.sampled_from([(), (1,), (2,), (1, 2)]))
 def test_clamp(shapes: list[Any], absent: tuple[int, ...]) -> None:
     x, low, high = (None if n in absent else meta(shape, "float16") for n, shape in enumerate(shapes))
     agree("hard.ClampFwdOp", [x, low, high], {}, lambda: torch.clamp(x, low, high))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(shapes=broadcastable(2), dtype=st.sampled_from(["float16", "float32", "int32"]))
 def test_true_division(shapes: list[Any], dtype: str) -> None:
     x, y = (meta(shape, dtype) for shape in shapes)
     agree("hard.DivFwdOp", [x, y], {}, lambda: torch.true_divide(x, y))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_conv2d(data: st.DataObject) -> None:
     groups = data.draw(st.integers(1, 3))
@@ -99,9 +100,11 @@ def test_conv2d(data: st.DataObject) -> None:
         groups * data.draw(st.integers(1, 3)) + data.draw(st.sampled_from([0, 0, 0, 1])) for _ in "io"
     )
     kernel = data.draw(st.lists(st.integers(1, 4), min_size=2, max_size=2))
-    x = meta((data.draw(SIZES), c_in, *data.draw(st.lists(SIZES, min_size=2, max_size=2))), "float32")
-    weight = meta((c_out, max(c_in // groups, 1), *kernel), "float32")
-    bias = meta(data.draw(st.sampled_from([None, (c_out,)])), "float32")  # on meta, PyTorch takes any other
+    x = torch.zeros(
+        data.draw(SIZES), c_in, data.draw(SIZES), data.draw(SIZES)
+    )  # on meta, it refuses too little
+    weight = torch.zeros(c_out, max(c_in // groups, 1), *kernel)
+    bias = data.draw(st.sampled_from([None, torch.zeros(c_out), torch.zeros(c_out + 1)]))
     params = {
         "stride": data.draw(several(2, st.integers(1, 3))),
         "padding": data.draw(st.sampled_from(["same", "valid"]) | several(2, st.integers(0, 3))),
@@ -111,7 +114,7 @@ def test_conv2d(data: st.DataObject) -> None:
     agree("hard.Conv2dFwdOp", [x, weight, bias], params, lambda: F.conv2d(x, weight, bias, **params))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     shape=st.lists(st.integers(1, 4), min_size=1, max_size=4), split=st.integers(1, 4), wrong=st.booleans()
 )
@@ -130,14 +133,16 @@ def test_norms(name: str, shape: list[int], split: int, wrong: bool) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(shape=st.lists(st.integers(0, 4), max_size=4), dim=st.none() | st.integers(-6, 5))
 def test_softmax(shape: list[int], dim: int | None) -> None:
     x = torch.zeros(shape)  # not on meta, where PyTorch takes any dim of a scalar
-    agree("reduction.SoftmaxFwdOp", [x], {"dim": dim}, lambda: F.softmax(x, dim=dim, _stacklevel=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch advises against dim=None
+        agree("reduction.SoftmaxFwdOp", [x], {"dim": dim}, lambda: F.softmax(x, dim=dim))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     sizes=st.lists(st.integers(0, 5), min_size=4, max_size=4), trans_a=st.booleans(), trans_b=st.booleans()
 )
