@@ -9,7 +9,21 @@ from tileops.reference import attention as oracles
 
 
 def check(
-    dtype, b, s_q, s_kv, h, h_kv, d, *, causal=False, left=-1, right=-1, scale=None, cap=0.0, short=False
+    dtype,
+    b,
+    s_q,
+    s_kv,
+    h,
+    h_kv,
+    d,
+    *,
+    causal=False,
+    left=-1,
+    right=-1,
+    scale=None,
+    cap=0.0,
+    short=False,
+    group=1,
 ):
     value = d**-0.5 if scale is None else scale
     run = build(
@@ -23,6 +37,7 @@ def check(
         softcapped=cap > 0,
         negative=value <= 0,
         short=short,
+        group=group,
     )
     q, k, v = (
         randn(b, s, n, d, dtype=dtype, seed=i)
@@ -80,6 +95,11 @@ def test_window_of_any_size_fits_in_32_bits():
     check("float16", 1, 3, 5, 1, 1, 64, left=2**40, right=2**40, short=True)
 
 
+def test_groups_packed():
+    check("float16", 2, 16, 150, 8, 2, 64, causal=True, short=True, group=4)
+    check("float16", 1, 2, 300, 3, 1, 72, left=40, right=3, short=True, group=3)
+
+
 @pytest.mark.parametrize("scale", [-0.2, 0.0])
 def test_scale_that_is_not_positive(scale):
     check("float16", 1, 10, 70, 1, 1, 64, causal=True, scale=scale, short=True)
@@ -97,7 +117,7 @@ def test_head_dimensions(d):
 def test_a_nan_is_not_hidden():
     run = build(
         grouped_query_attention_dense, ("q", "k", "v"), "float16", D=64, causal=True, left=False, right=False,
-        softcapped=False, negative=False, short=True,
+        softcapped=False, negative=False, short=True, group=1,
     )  # fmt: skip
     q, k, v = (randn(1, 4, 1, 64, dtype="float16", seed=i) for i in range(3))
     q[0, 2] = float("nan")

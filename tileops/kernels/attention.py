@@ -29,6 +29,14 @@ def load_rows(X, s, b, row, h, rows, width, tma):
 
 
 @T.macro
+def load_group(Q, s, b, queries, first, rows, width, group):
+    """The queries of all heads of a group: row i is query i // group of head first + i % group."""
+    for i, j in T.Parallel(rows, width):
+        q = T.min(i // group, queries - 1)
+        s[i, j] = T.if_then_else(i < queries * group, Q[b, q, first + i % group, j], T.cast(0, s.dtype))
+
+
+@T.macro
 def adjust(s, inner, rows, cols, softcapped, negative):
     """What comes between the product and the mask: `inner` is scale / cap, or the scale itself."""
     if softcapped:
@@ -40,23 +48,23 @@ def adjust(s, inner, rows, cols, softcapped, negative):
 
 
 @T.macro
-def hide(s, place, n0, keys, left, right, rows, cols, has_left, has_right):
+def hide(s, place, n0, keys, left, right, rows, cols, group, has_left, has_right):
     """-inf for keys outside the sequence or the window, where an edge of them crosses the tile.
 
-    `place` is the key coordinate of row 0, `n0` the first key of the tile.
+    `place` is the key coordinate of the first query, `group` the rows that a query has, `n0` the first key.
     """
     edge = n0 + cols > keys
     if has_right:
         edge = edge or (n0 + cols - 1 > place + right)
     if has_left:
-        edge = edge or (n0 < place + rows - 1 - left)
+        edge = edge or (n0 < place + (rows - 1) // group - left)
     if edge:
         for i, j in T.Parallel(rows, cols):
             seen = n0 + j < keys
             if has_right:
-                seen = seen and (n0 + j <= place + i + right)
+                seen = seen and (n0 + j <= place + i // group + right)
             if has_left:
-                seen = seen and (n0 + j >= place + i - left)
+                seen = seen and (n0 + j >= place + i // group - left)
             s[i, j] = T.if_then_else(seen, s[i, j], -T.infinity(F32))
 
 
@@ -104,10 +112,11 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
     While the softmax of one tile runs, the product of the weights before it with their values is still in
     flight. Scores and weights stay in registers. Tiles of keys that no row of the block sees are not
     visited, and only those that the edge of a mask crosses are masked. Blocks of late rows, which see the
-    most keys when causal, start first. Lengths, batch and head counts are dynamic; D, and which masks there
-    are, are static.
+    most keys when causal, start first. A few queries (decode) are packed: the rows are all heads of a
+    group, so that keys and values are read once. Lengths, batch and head counts are dynamic; D, the group
+    and which masks there are, are static.
     """
-    dtype, has_left, has_right = key.dtype("q"), key.left, key.right or key.causal
+    dtype, has_left, has_right, group = key.dtype("q"), key.left, key.right or key.causal, key.group
     bm, bn, width, threads = tile_shape(key)
     b, s_q, s_kv, h, h_kv = (T.dynamic(name) for name in ("b", "s_q", "s_kv", "h", "h_kv"))
     d, tma = key.D, key.D % 8 == 0
@@ -123,25 +132,29 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
         inner: T.float32,
         factor: T.float32,
     ):
-        with T.Kernel(h, T.ceildiv(s_q, bm), b, threads=threads) as (hq, by, bz):
+        with T.Kernel(h if group == 1 else h_kv, T.ceildiv(s_q, bm), b, threads=threads) as (hq, by, bz):
             sq, out = T.alloc_shared((bm, width), dtype), T.alloc_shared((bm, width), dtype)
             sk, sv = T.alloc_shared((bn, width), dtype), T.alloc_shared((bn, width), dtype)
             s, p = T.alloc_fragment((bm, bn), F32), T.alloc_fragment((bm, bn), dtype)
             o = T.alloc_fragment((bm, width), F32)
             top, prev, low, alpha, part, total = (T.alloc_fragment((bm,), F32) for _ in range(6))
-            hk = T.truncdiv(hq, T.truncdiv(h, h_kv))
+            hk = T.truncdiv(hq, T.truncdiv(h, h_kv)) if group == 1 else hq
             row = (T.ceildiv(s_q, bm) - 1 - by) * bm
-            place = row + s_kv - s_q  # key coordinate of the block's first row
+            place = row + s_kv - s_q  # key coordinate of the block's first query
             final = T.min(row + bm, s_q) - 1 + s_kv - s_q
             end = T.min(s_kv, final + right + 1) if has_right else s_kv
             begin = T.max(0, place - left) // bn if has_left else 0
-            load_rows(Q, sq, bz, row, hq, bm, width, tma)
+            steps = T.max(0, T.ceildiv(end, bn) - begin)
+            if group == 1:
+                load_rows(Q, sq, bz, row, hq, bm, width, tma)
+            else:
+                load_group(Q, sq, bz, s_q, hk * group, bm, width, group)
             T.clear(o)
             T.clear(p)
             T.clear(total)
             T.fill(top, -T.infinity(F32))
-            # The first step meets the values with weights 0, the last one has no scores left: all are masked.
-            for t in T.Pipelined(T.max(0, T.ceildiv(end, bn) - begin) + 1, num_stages=2 if tma else 0):
+            # The values lag: the first step meets them with weights 0, the last one has no scores left.
+            for t in T.Pipelined(steps + 1, num_stages=2 if tma else 0):
                 n0 = (begin + t) * bn
                 load_rows(K, sk, bz, n0, hk, bn, width, tma)
                 T.wgmma_gemm(sq, sk, s, transpose_B=True, clear_accum=True, policy=ROWS)
@@ -149,19 +162,25 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
                 T.wgmma_gemm(p, sv, o, policy=ROWS)
                 T.wait_wgmma(1)
                 hold(low, sk, factor < 0.0, bm)
-                adjust(s, inner, bm, bn, key.softcapped, key.negative)
-                hide(s, place, n0, s_kv, left, right, bm, bn, has_left, has_right)
-                online_softmax(s, top, prev, low, alpha, part, total, factor, bm, bn)
+                if t < steps:
+                    adjust(s, inner, bm, bn, key.softcapped, key.negative)
+                    hide(s, place, n0, s_kv, left, right, bm, bn, group, has_left, has_right)
+                    online_softmax(s, top, prev, low, alpha, part, total, factor, bm, bn)
                 T.wait_wgmma(0)
-                hold(alpha, sv, factor < 0.0, bm)
-                for i, j in T.Parallel(bm, width):
-                    o[i, j] = o[i, j] * alpha[i]
-                T.copy(s, p)
+                hold(prev, sv, factor < 0.0, bm)
+                if t < steps:
+                    for i, j in T.Parallel(bm, width):
+                        o[i, j] = o[i, j] * alpha[i]
+                    T.copy(s, p)
             for i in T.Parallel(bm):
                 total[i] = T.if_then_else(total[i] == 0.0, 0.0, 1.0 / total[i])
             for i, j in T.Parallel(bm, width):
                 o[i, j] = o[i, j] * total[i]
-            if tma:
+            if group > 1:
+                for i, j in T.Parallel(bm, width):
+                    if (i < s_q * group) and (j < d):
+                        O[bz, i // group, hk * group + i % group, j] = o[i, j]
+            elif tma:
                 T.copy(o, out)
                 T.copy(out, O[bz, row : row + bm, hq, 0:width])
             else:

@@ -53,7 +53,7 @@ def tiled(key: Key, bm: int, bn: int, stages: int, threads: int) -> Any:
         with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), threads=threads) as (bx, by):
             sa, sb = T.alloc_shared(sa_shape, dtype), T.alloc_shared(sb_shape, dtype)
             acc, out = T.alloc_fragment((bm, bn), F32), T.alloc_shared((bm, bn), dtype)
-            T.use_swizzle(10)
+            T.use_swizzle(8)
             T.clear(acc)
             steps = T.ceildiv(k, DEPTH)
             multiply(A, B, sa, sb, acc, by * bm, bx * bn, 0, steps, bm, bn, stages, key.trans_a, key.trans_b)
@@ -73,7 +73,7 @@ def launch_product(run: Any, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor) 
 
 # Rows, columns, stages and threads of a block, by the name that the manifest chooses from the tile count.
 TILES = {
-    "128x256": (128, 256, 4, 256),
+    "256x128": (256, 128, 4, 256),
     "128x192": (128, 192, 4, 256),
     "128x128": (128, 128, 4, 256),
     "64x128": (64, 128, 6, 128),
@@ -83,10 +83,10 @@ TILES = {
 def gemm_tma(key: Key) -> Kernel:
     """One output tile a block: TMA loads run four to six steps ahead, one or two warp groups multiply.
 
-    A computing group owns 64 rows and the whole width of the tile in registers. Blocks walk the output in
-    panels of ten tiles, so that what they load is shared through the L2 cache. Bound: matrix rate. The
-    largest tile reaches it; the others are for products with too few of those, or an unlucky number, for
-    the chip.
+    A computing group owns 64 or 128 rows and the whole width of the tile in registers. Blocks walk the
+    output in panels of eight tiles, so that what they load is shared through the L2 cache. Bound: matrix
+    rate. The largest tile reaches it; the others are for products with too few of those, or an unlucky
+    number, for the chip.
     """
     return Kernel(
         tiled(key, *TILES[key.tile]), launch=launch_product, claims=("tma_load", "wgmma", "tma_store")

@@ -95,7 +95,9 @@ def layer_norm(key: Key) -> Kernel:
     spread loses nothing to cancellation. Tile and bound as `rms_norm`.
     """
     n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
-    rows, width, threads = row_tile(n, dtype, 32)  # two reductions: fewer threads, fewer to wait for
+    rows, width, threads = row_tile(
+        n, dtype, 32 if n <= 4096 else 64
+    )  # two reductions: few threads to wait for
     m = T.dynamic("m", "int64")
     w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
 

@@ -214,13 +214,14 @@ def softmax_columns(key: Key) -> Kernel:
     dtype = key.dtype("input")
     vector = 16 // ITEM_SIZE[dtype] if key.aligned else 1
     cols, batch = max(vector, key.cols), 4 if key.aligned else 16
-    across, groups = cols // vector, THREADS * vector // cols
+    across = cols // vector
+    groups = min(THREADS // across, 32)
     outer, n, inner = T.dynamic("outer", "int64"), T.dynamic("n"), row_length("inner", key.aligned)
     tile, lanes = (batch, groups, across, vector), (groups, across, vector)
 
     @T.prim_func
     def main(X: T.Tensor((outer, n, inner), dtype), Y: T.Tensor((outer, n, inner), dtype)):
-        with T.Kernel(outer * T.ceildiv(inner, cols), threads=THREADS) as bx:
+        with T.Kernel(outer * T.ceildiv(inner, cols), threads=groups * across) as bx:
             x, e = T.alloc_fragment(tile, dtype), T.alloc_fragment(tile, F32)
             best, low, top, total = (T.alloc_fragment(lanes, F32) for _ in range(4))
             tops, totals = T.alloc_shared(lanes, F32), T.alloc_shared(lanes, F32)
