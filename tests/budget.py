@@ -5,8 +5,9 @@
 is processor time of the test process and of the compilers that it starts, so that a busy machine does not
 change the verdict.
 
-A test counts towards an operator when its id names one: "test_values[RMSNormFwdOp-0]",
-"normalization.py::tileops.ops.normalization.RMSNormFwdOp".
+What grows with the operators: the conformance suite, the tests of the kernels, the examples in docstrings and
+on the API pages, and the tests of the site that name an operator. The cost of an operator is their sum, divided
+by the number of operators.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -25,7 +27,9 @@ FIXED_CORE_SECONDS = 500.0
 CORE_SECONDS_PER_OPERATOR = (WALL_MINUTES * 60 * CORES - FIXED_CORE_SECONDS) / OPERATORS
 
 OPERATOR = re.compile(r"(?<![A-Za-z0-9])[A-Z]\w*?(?:Fwd|Bwd)Op(?![A-Za-z0-9])")
-FIXED = "(the rest of the suite)"
+GROWS = ("tests/conformance/", "tests/kernels/", "tileops/", "docs/api/")
+GROWS_BY_NAME = ("tests/site/",)
+SHOWN_FILES = 6
 
 
 def processor_seconds() -> float:
@@ -34,10 +38,15 @@ def processor_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def owner(nodeid: str) -> str:
-    """The operator that a test belongs to, or `FIXED`."""
+def operator_of(nodeid: str) -> str | None:
+    """The operator that a test's id names: "test_values[RMSNormFwdOp-0]"."""
     found = OPERATOR.search(nodeid)
-    return found.group(0) if found else FIXED
+    return found.group(0) if found else None
+
+
+def grows(nodeid: str) -> bool:
+    """Whether there are more such tests when there are more operators."""
+    return nodeid.startswith(GROWS) or (nodeid.startswith(GROWS_BY_NAME) and operator_of(nodeid) is not None)
 
 
 def implemented_operators() -> list[str]:
@@ -47,17 +56,51 @@ def implemented_operators() -> list[str]:
     return sorted(entry.name for entry in spec.all_specs().values() if entry.status == "implemented")
 
 
-def verdict(cost: Counter[str], operators: list[str]) -> tuple[list[str], bool]:
+class Cost:
+    """Core-seconds: by operator where a test names one, by file, and what does not grow."""
+
+    def __init__(self) -> None:
+        self.growing = 0.0
+        self.fixed = 0.0
+        self.operators: Counter[str] = Counter()
+        self.files: Counter[str] = Counter()
+
+    def add(self, nodeid: str, seconds: float) -> None:
+        """What a test took; the id is empty for what belongs to no test."""
+        self.files[nodeid.split("::")[0] or "collection and imports"] += seconds
+        if not grows(nodeid):
+            self.fixed += seconds
+            return
+        self.growing += seconds
+        self.operators[operator_of(nodeid) or "tests that name none"] += seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the channel between processes."""
+        return {**vars(self), "operators": dict(self.operators), "files": dict(self.files)}
+
+    def merge(self, other: dict[str, Any]) -> None:
+        """Adds what another process measured."""
+        self.growing += other["growing"]
+        self.fixed += other["fixed"]
+        self.operators.update(other["operators"])
+        self.files.update(other["files"])
+
+
+def listed(costs: Counter[str], count: int) -> str:
+    """The highest few: "a 3.0, b 1.5"."""
+    return ", ".join(f"{name} {seconds:.1f}" for name, seconds in costs.most_common(count))
+
+
+def verdict(cost: Cost, operators: list[str]) -> tuple[list[str], bool]:
     """Lines of the summary, and whether the run is within the budget."""
-    named = sum(seconds for name, seconds in cost.items() if name != FIXED)
-    each = named / len(operators) if operators else 0.0
-    worst = [f"{name} {seconds:.1f}" for name, seconds in cost.most_common() if name != FIXED][:3]
+    each = cost.growing / len(operators) if operators else 0.0
     lines = [
-        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator, "
-        f"mean of {len(operators)}; most: {', '.join(worst)}",
-        f"{cost[FIXED]:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for {FIXED.strip('()')}",
+        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator, of {len(operators)}",
+        f"{cost.fixed:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for the rest of the suite",
+        f"most by operator: {listed(cost.operators, 3)}",
+        f"most by file: {listed(cost.files, SHOWN_FILES)}",
     ]
-    within = each <= CORE_SECONDS_PER_OPERATOR and cost[FIXED] <= FIXED_CORE_SECONDS
+    within = each <= CORE_SECONDS_PER_OPERATOR and cost.fixed <= FIXED_CORE_SECONDS
     return lines, within and bool(operators)
 
 
@@ -74,34 +117,35 @@ class Budget:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.is_worker = hasattr(config, "workerinput")
-        self.cost: Counter[str] = Counter()
+        self.cost = Cost()
         self.lines: list[str] = []
         self.last = processor_seconds()
 
-    def charge(self, name: str) -> None:
-        """What was spent since the last charge goes to `name`."""
+    def charge(self, nodeid: str) -> None:
+        """What was spent since the last charge goes to a test, or to none."""
         now = processor_seconds()
-        self.cost[name] += now - self.last
+        self.cost.add(nodeid, now - self.last)
         self.last = now
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        self.charge(FIXED)  # collection, imports and xdist's own work
+        self.charge("")  # collection, imports and xdist's own work
         result = yield
-        self.charge(owner(item.nodeid))
+        self.charge(item.nodeid)
         return result
 
     def pytest_testnodedown(self, node: object) -> None:
         """Takes over what a worker measured (a hook of xdist)."""
         output = getattr(node, "workeroutput", None) or {}
-        self.cost.update(output.get("tileops_cost", {}))
+        if "tileops_cost" in output:
+            self.cost.merge(output["tileops_cost"])
 
     # First, since xdist then waits for its workers, and their time would be counted twice.
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self.charge(FIXED)
+        self.charge("")
         if self.is_worker:
-            self.config.workeroutput["tileops_cost"] = dict(self.cost)  # type: ignore[attr-defined]
+            self.config.workeroutput["tileops_cost"] = self.cost.to_dict()  # type: ignore[attr-defined]
             return
         if not is_complete(self.config):
             return

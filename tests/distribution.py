@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.budget import FIXED, owner
+from tests.budget import operator_of
 
 PACKAGING = "tests/packaging/"
 
@@ -27,8 +27,7 @@ def scope(nodeid: str) -> str:
         return path
     if path.startswith(PACKAGING):
         return PACKAGING
-    operator = owner(nodeid)
-    return nodeid if operator == FIXED else operator
+    return operator_of(nodeid) or nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -32,22 +31,25 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def write_test(project: pytest.Pytester, text: str) -> None:
-    (project.path / "tests" / "test_it.py").write_text("import pytest\n" + text)
+def write_test(project: pytest.Pytester, text: str, folder: str = "tests") -> None:
+    (project.path / folder / "test_it.py").write_text("import pytest\n" + text)
 
 
 @pytest.mark.parametrize(
-    ("nodeid", "operator"),
+    ("nodeid", "operator", "grows"),
     [
-        ("tests/conformance/test_values.py::test_values[RMSNormFwdOp-float16-0]", "RMSNormFwdOp"),
-        ("tileops/ops/norm.py::tileops.ops.norm.LayerNormFwdOp", "LayerNormFwdOp"),
-        ("tests/x.py::test_x[GemmFwdOp.launch]", "GemmFwdOp"),
-        ("tests/x.py::test_x[SoftmaxBwdOp_rank2]", "SoftmaxBwdOp"),
-        ("tests/spec/test_loader.py::test_unknown_key", budget.FIXED),
+        ("tests/conformance/test_values.py::test_values[RMSNormFwdOp-float16-0]", "RMSNormFwdOp", True),
+        ("tileops/ops/norm.py::tileops.ops.norm.LayerNormFwdOp", "LayerNormFwdOp", True),
+        ("tests/kernels/test_gemm.py::test_x[float16]", None, True),
+        ("tests/conformance/test_x.py::test_x[SoftmaxBwdOp_rank2]", "SoftmaxBwdOp", True),
+        ("tests/site/test_pages.py::test_x[GemmFwdOp]", "GemmFwdOp", True),
+        ("tests/site/test_pages.py::test_search", None, False),
+        ("tests/runtime/test_library.py::test_compile[SoftmaxFwdOp]", "SoftmaxFwdOp", False),
     ],
 )
-def test_whose_time_it_is(nodeid: str, operator: str) -> None:
-    assert budget.owner(nodeid) == operator
+def test_whose_time_it_is(nodeid: str, operator: str | None, grows: bool) -> None:
+    assert budget.operator_of(nodeid) == operator
+    assert budget.grows(nodeid) == grows
 
 
 def test_the_written_budget() -> None:
@@ -56,20 +58,28 @@ def test_the_written_budget() -> None:
     assert budget.OPERATORS == 200
 
 
+def cost_of(*, each: float, fixed: float) -> budget.Cost:
+    cost = budget.Cost()
+    cost.add("tests/conformance/test_a.py::test[AFwdOp]", 1.5 * each)
+    cost.add("tests/kernels/test_b.py::test", 0.5 * each)
+    cost.add("", fixed)
+    total = budget.Cost()
+    total.merge(cost.to_dict())
+    return total
+
+
 def test_the_verdict() -> None:
-    limit = budget.CORE_SECONDS_PER_OPERATOR
-    cheap = Counter({"AFwdOp": 1.5 * limit, "BFwdOp": 0.4 * limit, budget.FIXED: 1.0})
-    dear = Counter({"AFwdOp": 1.5 * limit, "BFwdOp": 0.6 * limit, budget.FIXED: 1.0})
-    slow_rest = Counter({budget.FIXED: budget.FIXED_CORE_SECONDS + 1})
+    each, fixed = budget.CORE_SECONDS_PER_OPERATOR, budget.FIXED_CORE_SECONDS
     operators = ["AFwdOp", "BFwdOp"]
-    assert budget.verdict(cheap, operators)[1]
-    assert not budget.verdict(dear, operators)[1]
-    assert not budget.verdict(slow_rest, operators)[1]
-    assert not budget.verdict(Counter({"AFwdOp": 1.0}), [])[1], "no implemented operator"
+    assert budget.verdict(cost_of(each=0.99 * each, fixed=0.99 * fixed), operators)[1]
+    assert not budget.verdict(cost_of(each=1.01 * each, fixed=0.99 * fixed), operators)[1]
+    assert not budget.verdict(cost_of(each=0.99 * each, fixed=1.01 * fixed), operators)[1]
+    assert not budget.verdict(cost_of(each=0, fixed=0), [])[1], "no implemented operator"
 
 
 @pytest.mark.parametrize("xdist", [(), ("-n", "2", "--dist", "loadscope")])
 def test_a_run_over_the_budget_fails(project: pytest.Pytester, xdist: tuple[str, ...]) -> None:
+    project.mkdir("tests/conformance")
     write_test(
         project,
         """
@@ -79,6 +89,7 @@ def test_values(op):
     end = time.process_time() + 0.2
     while time.process_time() < end: pass
 """,
+        folder="tests/conformance",
     )
     with (project.path / "conftest.py").open("a") as conftest:
         conftest.write("\n    budget.CORE_SECONDS_PER_OPERATOR = 0.01\n")

@@ -90,9 +90,9 @@ def test_the_installed_manifest_is_found(installed: Callable[[str], str]) -> Non
 def test_import_is_quick_and_free_of_torch(module: str, installed: Callable[[str], str]) -> None:
     program = f"""
         import sys, time
-        start = time.perf_counter()
+        start = time.process_time()  # of the processor, so that a busy machine does not count
         import {module}
-        print(time.perf_counter() - start, *[name for name in {HEAVY} if name in sys.modules])
+        print(time.process_time() - start, *[name for name in {HEAVY} if name in sys.modules])
     """
     runs = [installed(program).split() for _ in range(6)]
     assert [run[1:] for run in runs] == [[]] * len(runs), "import loads what it should not"
