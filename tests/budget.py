@@ -6,8 +6,8 @@ is processor time of the test process and of the compilers that it starts, so th
 change the verdict.
 
 What grows with the operators: the conformance suite, the tests of the kernels, the examples in docstrings and
-on the API pages, and the tests of the site that name an operator. The cost of an operator is their sum, divided
-by the number of operators.
+on the API pages, and the tests of the site that name an operator. Their sum, divided by the number of
+operators, is what an operator costs.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def verdict(cost: Cost, operators: list[str]) -> tuple[list[str], bool]:
     """Lines of the summary, and whether the run is within the budget."""
     each = cost.growing / len(operators) if operators else 0.0
     lines = [
-        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator, of {len(operators)}",
+        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator ({len(operators)})",
         f"{cost.fixed:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for the rest of the suite",
         f"most by operator: {listed(cost.operators, 3)}",
         f"most by file: {listed(cost.files, SHOWN_FILES)}",
