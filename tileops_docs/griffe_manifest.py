@@ -8,12 +8,16 @@ from griffe import Class, Extension, GriffeLoader
 
 from tileops.spec import all_specs
 from tileops_docs.page import OpPage
+from tileops_docs.performance import performance
+from tileops_docs.performance_chart import chart
 
 __all__ = ["ManifestExtension"]
 
 
 class ManifestExtension(Extension):
     """Puts an `OpPage` into `cls.extra["tileops"]["page"]` of every class that the manifest declares.
+
+    Beside it stand the recorded measurements, `"performance"`, and their chart, `"performance_chart"`.
 
     Args:
         repository: URL of the repository, for links to sources.
@@ -27,3 +31,6 @@ class ManifestExtension(Extension):
         if spec is None or cls.canonical_path != f"tileops.ops.{spec.family}.{spec.name}":
             return
         cls.extra["tileops"]["page"] = OpPage(spec, self.repository)
+        found = performance(spec.name) if spec.implemented else None
+        cls.extra["tileops"]["performance"] = found
+        cls.extra["tileops"]["performance_chart"] = chart(found) if found else ""

@@ -5,17 +5,24 @@
 | `{{ operator-index }}`        | every operator: family, dtypes, status, implementations  |
 | `{{ operator-index FAMILY }}` | the operators of one family                              |
 | `{{ operator-replaces }}`     | PyTorch functions and the operators that replace them    |
+| `{{ performance-summary }}`   | recorded measurements by family                          |
+| `{{ performance-behind }}`    | rows behind their strongest peer, the worst first        |
+| `{{ performance-failures }}`  | what failed, and what is stale                           |
+| `{{ performance-ceilings }}`  | device, versions and ceilings of the runs                |
+| `{{ host-cost }}`             | what a call costs the host                               |
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
 from tileops.spec import OpSpec, all_specs, load_family
+from tileops_docs import performance_tables
 from tileops_docs.page import OpPage, words
 
 if TYPE_CHECKING:
@@ -98,7 +105,15 @@ def _verified(page: OpPage) -> str:
     return f'<span class="op-badge op-badge--{kind}" title="{run.facts.get("date", "")}">{text}</span>'
 
 
-TABLES = {"operator-index": operator_index, "operator-replaces": operator_replaces}
+TABLES: dict[str, Callable[[str | None], list[str]]] = {
+    "operator-index": operator_index,
+    "operator-replaces": operator_replaces,
+    "performance-summary": performance_tables.summary,
+    "performance-behind": performance_tables.behind,
+    "performance-failures": performance_tables.failures,
+    "performance-ceilings": performance_tables.ceilings,
+    "host-cost": performance_tables.host_cost,
+}
 
 
 class _Tables(Preprocessor):
