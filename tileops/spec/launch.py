@@ -79,33 +79,32 @@ def _emit_allocation(out: Source, spec: OpSpec, like: bool) -> None:
 
 def _allocation(spec: OpSpec, name: str, like: bool) -> str:
     """The cheapest way to an output: `empty_like` of an input, else sizes as separate arguments."""
-    slot = _like(spec, name) if like else None
-    if slot is not None:
-        return f"empty_like(t_{slot})"
     sized = f"empty(*s_{name}, dtype=d_{name}, device=device)"
     branches = Pattern.parse(spec.outputs[name].shape).branches
-    if all(any(not item.splat for item in branch.items) for branch in branches):
+    if not all(any(not item.splat for item in branch.items) for branch in branches):
+        sized = f"{sized} if s_{name} else empty((), dtype=d_{name}, device=device)"
+    slot = _of_the_same_shape(spec, name) if like else None
+    if slot is None:
         return sized
-    return f"{sized} if s_{name} else empty((), dtype=d_{name}, device=device)"
+    made, own, theirs = f"empty_like(t_{slot})", _root(spec, name), _root(spec, slot)
+    if own is not None and own == theirs:
+        return made
+    return f"{made} if d_{name} is d_{slot} else {sized}"
 
 
-def _like(spec: OpSpec, name: str) -> str | None:
-    """A required input, contiguous by now, of the output's shape and dtype."""
-    output = spec.outputs[name]
-    dtypes = slot_dtypes(spec)
+def _of_the_same_shape(spec: OpSpec, name: str) -> str | None:
+    """A required input, contiguous by now, of the output's shape; one of its dtype if there is one."""
+    shape, own = spec.outputs[name].shape, _root(spec, name)
+    found = [n for n, m in spec.inputs.items() if not m.optional and not m.mutated and m.shape == shape]
+    return next((n for n in found if own is not None and _root(spec, n) == own), found[0] if found else None)
 
-    def root(slot: str) -> str | None:
-        """The slot whose dtype this one has; none when a param has a say, or a promotion."""
-        dtype = dtypes[slot]
-        if dtype.param or dtype.promoted:
-            return None
-        return root(dtype.same_as) if dtype.same_as else slot
 
-    for slot, member in spec.inputs.items():
-        plain = not member.optional and not member.mutated
-        if plain and member.shape == output.shape and root(name) is not None and root(slot) == root(name):
-            return slot
-    return None
+def _root(spec: OpSpec, slot: str) -> str | None:
+    """The slot whose dtype this one has; none when a param has a say, or a promotion."""
+    dtype = slot_dtypes(spec)[slot]
+    if dtype.param or dtype.promoted:
+        return None
+    return _root(spec, dtype.same_as) if dtype.same_as else slot
 
 
 def _emit_launches(out: Source, spec: OpSpec) -> None:
