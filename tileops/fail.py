@@ -95,8 +95,9 @@ def _evaluation(spec: OpSpec, error: Exception) -> Exception:
     kind, _, expression = text.partition(": ")
     known = {name: f"n_{name}" for name in re.findall(r"[A-Za-z_]\w*", expression)}
     got = ", ".join(f"{name}={frame.f_locals[n]!r}" for name, n in known.items() if n in frame.f_locals)
-    what = expression if kind == "rule" else text
-    return CallError(f"{spec.name}: [{what}]: {error}" + (f" (got {got})" if got else ""))
+    rules = {" ".join(rule.rule.split()): rule.message for rule in spec.rules}
+    what = f"{rules.get(expression, '')} [{expression}]" if kind == "rule" else f"[{text}]"
+    return CallError(f"{spec.name}: {what}: {error}" + (f" (got {got})" if got else ""))
 
 
 def not_implemented(spec: OpSpec) -> NotImplementedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tileops
+from tests.spec.hard import HARD, functions
 from tileops import CallError
 from tileops.compiled import DTYPE
 from tileops.spec import OpSpec, all_specs, bind_case
@@ -98,6 +100,31 @@ def test_values_of_any_type(name: str, data: st.DataObject) -> None:
     except ON_PURPOSE:
         return
     assert tensors[at] is None and list(spec.inputs.values())[at].optional
+
+
+@pytest.mark.parametrize("name", sorted(HARD))
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_rules_that_guard_nothing(name: str, data: st.DataObject) -> None:
+    """The hard entries have rules such as `H % H_kv == 0`, for which zero is an error of Python."""
+    params, tensors = data.draw(calls(HARD[name]))
+    made = functions(f"hard.{name}")
+    inputs = tensors if HARD[name].inputs else [torch.device("meta")]
+    with contextlib.suppress(CallError):
+        made.params(*params.values())
+        device, outputs = made.outputs(*inputs, *params.values())
+        assert device.type == "meta"
+        assert len(outputs) == len(HARD[name].outputs)
+        made.facts(*inputs, *params.values())
+
+
+def test_a_rule_that_cannot_be_evaluated_says_so() -> None:
+    spec = HARD["GroupedQueryAttentionDecodePagedWithKVCacheFwdOp"]
+    shapes, dtypes = [(3, 4, 8), (6, 0, 8), (6, 0, 8), (3,), (3, 1)], ["float16"] * 3 + ["int32"] * 2
+    tensors = [torch.empty(s, dtype=DTYPE[d], device="meta") for s, d in zip(shapes, dtypes, strict=True)]
+    says = r"H must be a multiple of H_kv \[H % H_kv == 0\]: .*by zero \(got H=4, H_kv=0\)"
+    with pytest.raises(CallError, match=says):
+        functions(f"hard.{spec.name}").outputs(*tensors, 1)
 
 
 def test_a_rule_comes_before_what_it_guards() -> None:

@@ -134,7 +134,15 @@ class _Rewriter(ast.NodeTransformer):
             return ast.parse(source, mode="eval").body
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        if (
+            function == "ceildiv" and len(args) == 2 and not keywords
+        ):  # a call would cost more than the division
+            return _negative(ast.BinOp(_negative(args[0]), ast.FloorDiv(), args[1]))
         return ast.Call(ast.Name(f"f_{function}", ast.Load()), args, keywords)
+
+
+def _negative(node: ast.expr) -> ast.expr:
+    return ast.UnaryOp(ast.USub(), node)
 
 
 def variables(

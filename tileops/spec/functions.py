@@ -114,11 +114,6 @@ def prod(sizes: Sequence[int]) -> int:
     return out
 
 
-def finite(value: float) -> bool:
-    """Neither infinite nor NaN."""
-    return math.isfinite(value)
-
-
 def visible(rows: int, columns: int, causal: bool, left: int, right: int) -> int:
     """(query, key) pairs that attention sees: query i stands at key i + columns - rows.
 
@@ -149,8 +144,9 @@ SPLAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **SPLAT_FUNCTIONS,
-    **{f.__name__: f for f in (ceildiv, pow2ceil, prod, finite, visible, len, max, min, abs)},
+    **{f.__name__: f for f in (ceildiv, pow2ceil, prod, visible, len, max, min, abs)},
     "isqrt": math.isqrt,
+    "finite": math.isfinite,
 }
 
 TENSOR_FUNCTIONS = ("shape", "numel", "dtype", "given")

@@ -1,7 +1,7 @@
 """`python -m tileops.spec.schema` writes the JSON schema with which editors complete and check manifests.
 
-A manifest file names it in its first line: `# yaml-language-server: $schema=schema.json`. The schema says what
-keys there are and what their values look like; the loader also checks what they mean.
+A manifest file names it in its first line, `# yaml-language-server: $schema=schema.json`. The schema says
+what keys there are and what their values look like; the loader also checks what they mean.
 """
 
 from __future__ import annotations
