@@ -258,9 +258,11 @@ class OpPage:
                 if section.kind.value == "parameters":
                     out |= {item.name: item.description for item in section.value}
                 if section.kind.value == "returns":
+                    values = list(section.value)
+                    if len(values) == 1:  # one sentence about all outputs
+                        values *= len(self.spec.returned)
                     out |= {
-                        name: item.description
-                        for name, item in zip(self.spec.returned, section.value, strict=False)
+                        name: item.description for name, item in zip(self.spec.returned, values, strict=False)
                     }
         return out
 

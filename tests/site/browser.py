@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -63,7 +64,10 @@ class Page:
             ready, _, _ = select.select([self._receive], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError("Chromium did not answer in time")
-            self._buffer += os.read(self._receive, 1 << 20)
+            read = os.read(self._receive, 1 << 20)
+            if not read:
+                raise EOFError("Chromium has ended")
+            self._buffer += read
         raw, _, self._buffer = self._buffer.partition(b"\0")
         message = json.loads(raw)
         self._note(message)
@@ -120,9 +124,12 @@ class Page:
 @contextmanager
 def chromium_page(executable: str, profile: Path) -> Iterator[Page]:
     """A fresh Chromium with one tab, closed at the end."""
-    to_browser, send = os.pipe()
-    receive, from_browser = os.pipe()
-    # Chromium reads commands from descriptor 3 and answers on 4; a shell puts them there.
+    ends = (*os.pipe(), *os.pipe())
+    to_browser, send, receive, from_browser = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)
+    for end in ends:
+        os.close(end)
+    # Chromium reads commands from descriptor 3 and answers on 4. A shell puts them there, from above 10,
+    # so that neither hides the other.
     command = [executable, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
     shell = ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *command]
     process = subprocess.Popen(
