@@ -85,7 +85,7 @@ REFUSED = {
     "rule about a param and a rank": (
         lambda: tileops.SoftmaxFwdOp(dim=3),
         (X,),
-        "SoftmaxFwdOp: dim must lie in [-rank, rank) (got axis=3, rank=3)",
+        "SoftmaxFwdOp: dim must lie in [-rank, rank) (got dim=3, rank=3)",
     ),
     "layout": (
         rms,
