@@ -180,7 +180,9 @@ class _Graph:
     def __init__(self, call: Function, sets: Sequence[Sequence[Any]], plan: Plan) -> None:
         self.call, self.sets, self.flush = call, sets, plan.flush
         self.calls = FLUSHED_CALLS
-        if plan.flush is None:
+        if plan.flush is not None:
+            _read(plan.flush)  # a kernel's first launch must not be captured
+        else:
             estimate = max(self._estimate(), 1e-7)
             whole = math.ceil(plan.seconds / (estimate * len(sets)))  # times through all sets
             self.calls = max(1, min(whole * len(sets), max(MOST_CALLS, len(sets))))
