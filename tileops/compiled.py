@@ -91,6 +91,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
         **fail,
         "f_dtype": _NAMES.get,
         "DTYPE": DTYPE,
+        "SOURCE": source.splitlines(),
         "Tensor": torch.Tensor,
         "Parameter": torch.nn.Parameter,
         "current_device": torch._C._cuda_getDevice if torch.cuda.is_available() else lambda: None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -86,10 +85,10 @@ def _evaluation(spec: OpSpec, error: Exception) -> Exception:
     trace = error.__traceback__
     while trace is not None and not line:
         frame = trace.tb_frame
-        if frame.f_code.co_filename == f"<tileops {spec.name}>":
-            line = linecache.getline(frame.f_code.co_filename, trace.tb_lineno)
+        source = frame.f_globals.get("SOURCE")  # of generated functions only
+        line = source[trace.tb_lineno - 1] if source else ""
         trace = trace.tb_next
-    _, tagged, text = line.rstrip("\n").partition("  # ")
+    _, tagged, text = line.partition("  # ")
     if isinstance(error, CallError) or not tagged or frame is None:
         return error
     kind, _, expression = text.partition(": ")
