@@ -1,10 +1,10 @@
-"""Run the conformance suite on this machine's H200 and record, by operator, what passed and how accurate it was.
+"""Run the conformance suite on this machine's H200 and record what passed and how accurate it was.
 
     python scripts/verify_h200.py                     every implemented operator
     python scripts/verify_h200.py --op GemmFwdOp      only this one; records of others stay
 
-The record, docs/data/h200/verification.json, holds device, driver, date and versions of each operator's run, and the
-hash of the kernel sources that ran: pages show it, and say when the sources have changed since.
+The record, docs/data/h200/verification.json, holds device, driver, date and versions of each operator's
+run, and the hash of the kernel sources that ran: pages show it, and say when they have changed since.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ RECORD = ROOT / "docs" / "data" / "h200" / "verification.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--op", action="append", default=[], help="operator to verify (repeatable; default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--op", action="append", default=[], help="operator to verify (repeatable; default: all)"
+    )
     parser.add_argument("--out", type=Path, default=RECORD, help="the record to write or extend")
     parser.add_argument("--jobs", default="8", help="test processes")
     options = parser.parse_args(arguments)
@@ -37,7 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
 
     implemented = [spec.name for spec in all_specs().values() if spec.implemented]
     if unknown := sorted(set(options.op) - set(implemented)):
-        print(f"not an implemented operator: {', '.join(unknown)}; there are {', '.join(implemented)}", file=sys.stderr)
+        print(
+            f"not an implemented operator: {', '.join(unknown)}; there are {', '.join(implemented)}",
+            file=sys.stderr,
+        )
         return 2
     if reason := hopper.unavailable():
         print(f"cannot verify here: {reason}", file=sys.stderr)
@@ -55,11 +62,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_suite(operators: list[str], jobs: str) -> tuple[int, dict[str, Any]]:
-    """pytest's exit status, and what the conformance suite recorded."""
+    """Pytest's exit status, and what the conformance suite recorded."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "found.json")
         command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/conformance", "--all-rows"]
-        command += ["--record", str(found), "-n", jobs] + (["-k", " or ".join(operators)] if operators else [])
+        command += ["--record", str(found), "-n", jobs] + (
+            ["-k", " or ".join(operators)] if operators else []
+        )
         status = subprocess.run(command, cwd=ROOT, check=False).returncode
         return status, json.loads(found.read_text()) if found.is_file() else {}
 
@@ -75,7 +84,7 @@ def machine() -> dict[str, Any]:
     return {
         "device": torch.cuda.get_device_name(),
         "driver": driver,
-        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         "versions": versions,
     }
 

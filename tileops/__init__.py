@@ -1,4 +1,4 @@
-"""LLM operators written in TileLang for the NVIDIA H200, which also run on any CPU. Names load on first use."""
+"""LLM operators written in TileLang for the NVIDIA H200; the same programs run on any CPU."""
 
 from __future__ import annotations
 
@@ -44,7 +44,12 @@ __all__ = [
     "UnsupportedDeviceError",
 ]
 
-_ELSEWHERE = {"Op": "op", "CallError": "errors", "ManifestError": "errors", "UnsupportedDeviceError": "errors"}
+_ELSEWHERE = {
+    "Op": "op",
+    "CallError": "errors",
+    "ManifestError": "errors",
+    "UnsupportedDeviceError": "errors",
+}
 
 refuse_other_distribution()
 

@@ -49,7 +49,10 @@ def serving(spec: OpSpec, functions: Compiled, probe: Probe) -> list[str]:
 
 def meta(spec: OpSpec, probe: Probe) -> list[Tensor | None]:
     """The probe's tensors without memory."""
-    return [None if s is None else torch.empty(s, dtype=_dtype(probe, n), device="meta") for n, s in probe.inputs.items()]
+    return [
+        None if s is None else torch.empty(s, dtype=_dtype(probe, n), device="meta")
+        for n, s in probe.inputs.items()
+    ]
 
 
 def values(spec: OpSpec, probe: Probe) -> tuple[Any, ...]:
@@ -100,14 +103,17 @@ def check_value(spec: OpSpec, functions: Compiled, runner: Runner, good: Good, r
     probe = good.probe
     generator = torch.Generator().manual_seed(0)
     tensors = [
-        None if s is None else torch.randn(s, generator=generator).to(_dtype(probe, n)) for n, s in probe.inputs.items()
+        None if s is None else torch.randn(s, generator=generator).to(_dtype(probe, n))
+        for n, s in probe.inputs.items()
     ]
     params = values(spec, probe)
     got = functions.core(None, runner, *tensors, *params)
     want = oracle(spec)(*tensors, **dict(zip(spec.params, params, strict=True)))
     pairs = zip(*((x,) if isinstance(x, Tensor) else x for x in (got, want)), strict=True)
     for mine, theirs in pairs:
-        assert_accurate(mine, theirs, DTYPE[good.out_dtype or probe.dtype], roundings=roundings, name=str(probe))
+        assert_accurate(
+            mine, theirs, DTYPE[good.out_dtype or probe.dtype], roundings=roundings, name=str(probe)
+        )
 
 
 def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:
@@ -115,14 +121,23 @@ def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:
     out = []
     first = expected.good[0].probe
     for slot, allowed in expected.dtypes.items():
-        for name in ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int32", "bool"):
+        for name in (
+            "float16",
+            "bfloat16",
+            "float32",
+            "float64",
+            "float8_e4m3fn",
+            "float8_e5m2",
+            "int32",
+            "bool",
+        ):
             if name not in allowed:
                 out.append(Bad(f"{slot} must have dtype", dataclasses.replace(first, dtype=name)))
     return out
 
 
 def check_dtypes(spec: OpSpec, functions: Compiled, expected: Expected) -> None:
-    """Every dtype that a slot takes is taken, on the first good probe, or refused for another reason than its name."""
+    """Every dtype that a slot takes is taken on the first good probe, or refused for another reason."""
     first = expected.good[0].probe
     for slot, allowed in expected.dtypes.items():
         for name in allowed:

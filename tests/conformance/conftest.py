@@ -14,7 +14,9 @@ from tileops.provenance import kernel_hash
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record", metavar="FILE", help="write what the conformance suite found, by operator, as JSON")
+    parser.addoption(
+        "--record", metavar="FILE", help="write what the conformance suite found, by operator, as JSON"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -30,7 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 class Recorder:
-    """Results by operator: tests that passed and failed, and the largest error by implementation and dtype row."""
+    """Results by operator: tests that passed and failed, the largest error by implementation and row."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,7 +49,8 @@ class Recorder:
 
     def _add(self, operator: str, result: dict[str, Any]) -> None:
         known = self.results[operator].setdefault(
-            f"{result['implementation']} {result['dtypes']}", {**result, "cases": 0, "max_error": 0.0, "passed": True}
+            f"{result['implementation']} {result['dtypes']}",
+            {**result, "cases": 0, "max_error": 0.0, "passed": True},
         )
         known["cases"] += 1
         known["max_error"] = max(known["max_error"], result["max_error"])
@@ -69,11 +72,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("nvcc") != "changed":
         return
     recorded = json.loads(RECORD.read_text())["ops"] if RECORD.is_file() else {}
-    verified = {name for name, run in recorded.items() if run["failed"] == 0 and run["kernel_hash"] == kernel_hash(name)}
+    verified = {
+        name
+        for name, run in recorded.items()
+        if run["failed"] == 0 and run["kernel_hash"] == kernel_hash(name)
+    }
     done = [
         item
         for item in items
-        if item.get_closest_marker("nvcc") and _operator(item) in verified and item.path.is_relative_to(Path(__file__).parent)
+        if item.get_closest_marker("nvcc")
+        and _operator(item) in verified
+        and item.path.is_relative_to(Path(__file__).parent)
     ]
     config.hook.pytest_deselected(items=done)
     items[:] = [item for item in items if item not in done]

@@ -1,7 +1,7 @@
 """What the operators must do, written by hand and independent of the manifest.
 
-The manifest generates the checks, the fakes, the costs and the choice of kernels; these probes say what they must
-come to. `test_mutations.py` changes every declared expression and demands that a probe notices.
+The manifest generates the checks, the fakes, the costs and the choice of kernels; these probes say what they
+must come to. `test_expected.py` changes every declared expression and demands that a probe notices.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Shape = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Probe:
-    """One call: params, the shape of every input (`None` is absent), and dtypes where they are not `dtype`."""
+    """One call: params, the shape of every input (`None`: absent), dtypes where they are not `dtype`."""
 
     inputs: dict[str, Shape]
     params: dict[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Bad:
 
 @dataclass(frozen=True)
 class Expected:
-    """All probes of one operator. `roundings` is how many roundings to its dtype a value may be from the oracle."""
+    """All probes of one operator; a value may be `roundings` roundings to its dtype from the oracle."""
 
     good: list[Good]
     bad: list[Bad]
@@ -57,7 +57,9 @@ class Expected:
     roundings: float = 1.0
 
 
-def _norm(x: Shape, n: Any = (64,), dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape) -> Probe:
+def _norm(
+    x: Shape, n: Any = (64,), dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape
+) -> Probe:
     return Probe({"x": x, **others}, {"normalized_shape": n}, dtype, dtypes or {})
 
 
@@ -70,8 +72,22 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
     none: dict[str, Shape] = dict.fromkeys(names)
     every: dict[str, Shape] = dict.fromkeys(names, (64,))
     good = [
-        Good(_norm((2, 3, 64), **every), ((2, 3, 64),), "rows", {"N": 64}, flops * 384, 2 * (768 + 64 * len(names))),
-        Good(_norm((5, 3, 43), (3, 43), "float32", **none), ((5, 3, 43),), "rows", {"N": 129}, flops * 645, 4 * 1290),
+        Good(
+            _norm((2, 3, 64), **every),
+            ((2, 3, 64),),
+            "rows",
+            {"N": 64},
+            flops * 384,
+            2 * (768 + 64 * len(names)),
+        ),
+        Good(
+            _norm((5, 3, 43), (3, 43), "float32", **none),
+            ((5, 3, 43),),
+            "rows",
+            {"N": 129},
+            flops * 645,
+            4 * 1290,
+        ),
         Good(_norm((2, 32769), (32769,), "bfloat16", **none), ((2, 32769),), "long_rows", {"N": 32769}),
         Good(_norm((2, 32768), (32768,), **none), ((2, 32768),), "rows", {"N": 32768}),
     ]
@@ -84,10 +100,15 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
         Bad("x must be a torch.Tensor", _norm(None, **none)),
     ]
     for name in names:
-        bad.append(Bad(f"{name} must have shape [*normalized_shape]", _norm((2, 64), **{**none, name: (63,)})))
+        bad.append(
+            Bad(f"{name} must have shape [*normalized_shape]", _norm((2, 64), **{**none, name: (63,)}))
+        )
         bad.append(Bad(f"{name} must have 1 dimension", _norm((2, 64), **{**none, name: (1, 64)})))
         bad.append(
-            Bad(f"{name} must have the dtype of x", _norm((2, 64), dtypes={name: "float32"}, **{**none, name: (64,)}))
+            Bad(
+                f"{name} must have the dtype of x",
+                _norm((2, 64), dtypes={name: "float32"}, **{**none, name: (64,)}),
+            )
         )
     return Expected(good, bad, {"x": _FLOATS})
 
@@ -98,7 +119,14 @@ def _fused(x: Shape, residual: Shape, weight: Shape, dtype: str = "float16", /, 
 
 FUSED_ADD = Expected(
     good=[
-        Good(_fused((2, 3, 64), (2, 3, 64), (64,)), ((2, 3, 64),) * 2, "rows", {"N": 64}, 5 * 384, 2 * (4 * 384 + 64)),
+        Good(
+            _fused((2, 3, 64), (2, 3, 64), (64,)),
+            ((2, 3, 64),) * 2,
+            "rows",
+            {"N": 64},
+            5 * 384,
+            2 * (4 * 384 + 64),
+        ),
         Good(_fused((129,), (129,), (129,), "float32"), ((129,),) * 2, "rows", {"N": 129}),
         Good(_fused((2, 32768), (2, 32768), (32768,)), ((2, 32768),) * 2, "rows", {"N": 32768}),
         Good(_fused((2, 32769), (2, 32769), (32769,)), ((2, 32769),) * 2, "long_rows", {"N": 32769}),
@@ -127,7 +155,14 @@ def _soft(x: Shape, dim: int | None, dtype: str = "float16") -> Probe:
 SOFTMAX = Expected(
     good=[
         Good(_soft((2, 3, 64), -1), ((2, 3, 64),), "rows", {"block": 64, "aligned": True}, 5 * 384, 4 * 384),
-        Good(_soft((5, 129), 1, "float32"), ((5, 129),), "rows", {"block": 256, "aligned": False}, 5 * 645, 8 * 645),
+        Good(
+            _soft((5, 129), 1, "float32"),
+            ((5, 129),),
+            "rows",
+            {"block": 256, "aligned": False},
+            5 * 645,
+            8 * 645,
+        ),
         Good(_soft((2, 32768), -1), ((2, 32768),), "rows"),
         Good(_soft((2, 32769), -1), ((2, 32769),), "few_rows", {"aligned": False}),
         Good(_soft((132, 32776), -1), ((132, 32776),), "few_rows", {"aligned": True}),
@@ -155,7 +190,9 @@ SOFTMAX = Expected(
 )
 
 
-def _mm(a: Shape, b: Shape, ta: bool = False, tb: bool = True, dtype: str = "float16", /, **dtypes: str) -> Probe:
+def _mm(
+    a: Shape, b: Shape, ta: bool = False, tb: bool = True, dtype: str = "float16", /, **dtypes: str
+) -> Probe:
     return Probe({"a": a, "b": b}, {"trans_a": ta, "trans_b": tb}, dtype, dtypes)
 
 
@@ -183,7 +220,14 @@ def _unaligned(m: int, k: int, n: int) -> list[Good]:
 
 GEMM = Expected(
     good=[
-        Good(_mm((64, 72), (48, 72)), ((64, 48),), "tma", {}, 2 * 64 * 72 * 48, 2 * (64 * 72 + 48 * 72 + 64 * 48)),
+        Good(
+            _mm((64, 72), (48, 72)),
+            ((64, 48),),
+            "tma",
+            {},
+            2 * 64 * 72 * 48,
+            2 * (64 * 72 + 48 * 72 + 64 * 48),
+        ),
         *_served(64, 48, 72, "tma", tile="64x128"),
         *_served(64, 48, 2048, "split", rows=64),
         *_served(72, 48, 2048, "split", rows=128),
@@ -198,7 +242,9 @@ GEMM = Expected(
         *_unaligned(64, 80, 48),
         *_unaligned(64, 2064, 48),
         Good(_mm((33, 17), (31, 17)), ((33, 31),), "general", _mm_static(_mm((33, 17), (31, 17)))),
-        Good(_mm((17, 33), (17, 31), True, False), ((33, 31),), "general", {"trans_a": True, "trans_b": False}),
+        Good(
+            _mm((17, 33), (17, 31), True, False), ((33, 31),), "general", {"trans_a": True, "trans_b": False}
+        ),
         Good(_mm((4194240, 8), (8, 8)), ((4194240, 8),), "tma"),
         Good(_mm((4194248, 8), (8, 8)), ((4194248, 8),)),
         Good(_mm((4194240, 9), (8, 9)), ((4194240, 8),), "general"),
@@ -220,7 +266,14 @@ GEMM = Expected(
 _OPTIONAL = ("q_scale", "k_scale", "v_scale", "rope_cos", "rope_sin")
 
 
-def _gqa(q: Shape, k: Shape, params: dict[str, Any] | None = None, dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape) -> Probe:  # fmt: skip
+def _gqa(
+    q: Shape,
+    k: Shape,
+    params: dict[str, Any] | None = None,
+    dtype: str = "float16",
+    dtypes: dict[str, str] | None = None,
+    **others: Shape,
+) -> Probe:
     v = others.pop("v", k)
     inputs: dict[str, Shape] = {"q": q, "k": k, "v": v, **dict.fromkeys(_OPTIONAL), **others}
     scales = dict.fromkeys(("q_scale", "k_scale", "v_scale"), "float32")
@@ -231,19 +284,51 @@ _Q, _K = (2, 5, 4, 64), (2, 7, 2, 64)
 _SCALES: dict[str, Shape] = dict.fromkeys(("q_scale", "k_scale", "v_scale"), (2, 2))
 _TABLES: dict[str, Shape] = dict.fromkeys(("rope_cos", "rope_sin"), (7, 32))
 _ROPE = {"pos_encoding_mode": "rope"}
-_PLAIN = {"D": 64, "causal": False, "left": False, "right": False, "softcapped": False, "negative": False, "short": True}
+_PLAIN = {
+    "D": 64,
+    "causal": False,
+    "left": False,
+    "right": False,
+    "softcapped": False,
+    "negative": False,
+    "short": True,
+}
 _BF16 = {"out_dtype": "bfloat16"}
 
 ATTENTION = Expected(
     good=[
-        Good(_gqa(_Q, _K), (_Q,), "flash", _PLAIN, 4 * 2 * 4 * 64 * 35, 2 * 2 * (2 * 5 * 4 * 64 + 2 * 7 * 2 * 64)),
-        Good(_gqa(_Q, _K, dtype="bfloat16"), (_Q,), "flash", _PLAIN),
-        Good(_gqa(_Q, _K, {"is_causal": True}), (_Q,), "flash", {**_PLAIN, "causal": True}, 4 * 2 * 4 * 64 * 25),
-        Good(_gqa(_Q, _K, {"window_size_left": 1}), (_Q,), "flash", {**_PLAIN, "left": True}, 4 * 2 * 4 * 64 * 20),
-        Good(_gqa(_Q, _K, {"window_size_left": 0}), (_Q,), "flash", {**_PLAIN, "left": True}),
-        Good(_gqa(_Q, _K, {"window_size_right": 0}), (_Q,), "flash", {**_PLAIN, "right": True}, 4 * 2 * 4 * 64 * 25),
         Good(
-            _gqa(_Q, _K, {"window_size_right": 0, "is_causal": True}), (_Q,), "flash", {**_PLAIN, "causal": True}
+            _gqa(_Q, _K),
+            (_Q,),
+            "flash",
+            _PLAIN,
+            4 * 2 * 4 * 64 * 35,
+            2 * 2 * (2 * 5 * 4 * 64 + 2 * 7 * 2 * 64),
+        ),
+        Good(_gqa(_Q, _K, dtype="bfloat16"), (_Q,), "flash", _PLAIN),
+        Good(
+            _gqa(_Q, _K, {"is_causal": True}), (_Q,), "flash", {**_PLAIN, "causal": True}, 4 * 2 * 4 * 64 * 25
+        ),
+        Good(
+            _gqa(_Q, _K, {"window_size_left": 1}),
+            (_Q,),
+            "flash",
+            {**_PLAIN, "left": True},
+            4 * 2 * 4 * 64 * 20,
+        ),
+        Good(_gqa(_Q, _K, {"window_size_left": 0}), (_Q,), "flash", {**_PLAIN, "left": True}),
+        Good(
+            _gqa(_Q, _K, {"window_size_right": 0}),
+            (_Q,),
+            "flash",
+            {**_PLAIN, "right": True},
+            4 * 2 * 4 * 64 * 25,
+        ),
+        Good(
+            _gqa(_Q, _K, {"window_size_right": 0, "is_causal": True}),
+            (_Q,),
+            "flash",
+            {**_PLAIN, "causal": True},
         ),
         Good(_gqa(_Q, _K, {"softcap": 0.0}), (_Q,), "flash", _PLAIN),
         Good(_gqa(_Q, _K, {"softcap": 2.0}), (_Q,), "flash", {**_PLAIN, "softcapped": True}),
@@ -275,18 +360,31 @@ ATTENTION = Expected(
         Bad("rope_cos and rope_sin go with", _gqa(_Q, _K, **_TABLES)),
         Bad("rope_cos and rope_sin go with", _gqa(_Q, _K, _ROPE)),
         Bad("rotary_dim goes with", _gqa(_Q, _K, {"rotary_dim": 16})),
-        Bad("rotary_dim must be even", _gqa(_Q, _K, {**_ROPE, "rotary_dim": 15}, rope_cos=(8, 7), rope_sin=(8, 7))),
-        Bad("rotary_dim must be even", _gqa(_Q, _K, {**_ROPE, "rotary_dim": 66}, rope_cos=(8, 33), rope_sin=(8, 33))),
+        Bad(
+            "rotary_dim must be even",
+            _gqa(_Q, _K, {**_ROPE, "rotary_dim": 15}, rope_cos=(8, 7), rope_sin=(8, 7)),
+        ),
+        Bad(
+            "rotary_dim must be even",
+            _gqa(_Q, _K, {**_ROPE, "rotary_dim": 66}, rope_cos=(8, 33), rope_sin=(8, 33)),
+        ),
         Bad("rope tables must have at least", _gqa(_Q, _K, _ROPE, rope_cos=(6, 32), rope_sin=(6, 32))),
         Bad("causal attention and rope need", _gqa((2, 9, 4, 64), _K, {"is_causal": True})),
-        Bad("causal attention and rope need", _gqa((2, 9, 4, 64), _K, _ROPE, rope_cos=(9, 32), rope_sin=(9, 32))),
+        Bad(
+            "causal attention and rope need",
+            _gqa((2, 9, 4, 64), _K, _ROPE, rope_cos=(9, 32), rope_sin=(9, 32)),
+        ),
         Bad("q must have 4 dimensions", _gqa((5, 4, 64), _K)),
         Bad("k must have shape", _gqa(_Q, (1, 7, 2, 64), v=_K)),
         Bad("k must have shape", _gqa(_Q, (2, 7, 2, 32))),
         Bad("v must have shape", _gqa(_Q, _K, v=(2, 6, 2, 64))),
         Bad("v must have shape", _gqa(_Q, _K, v=(2, 7, 1, 64))),
-        Bad("q_scale must have shape", _gqa(_Q, _K, _BF16, "float8_e4m3fn", **{**_SCALES, "q_scale": (2, 4)})),
-        Bad("k_scale must have shape", _gqa(_Q, _K, _BF16, "float8_e4m3fn", **{**_SCALES, "k_scale": (1, 2)})),
+        Bad(
+            "q_scale must have shape", _gqa(_Q, _K, _BF16, "float8_e4m3fn", **{**_SCALES, "q_scale": (2, 4)})
+        ),
+        Bad(
+            "k_scale must have shape", _gqa(_Q, _K, _BF16, "float8_e4m3fn", **{**_SCALES, "k_scale": (1, 2)})
+        ),
         Bad("v_scale must have 2", _gqa(_Q, _K, _BF16, "float8_e4m3fn", **{**_SCALES, "v_scale": (2,)})),
         Bad("rope_sin must have shape", _gqa(_Q, _K, _ROPE, rope_cos=(8, 32), rope_sin=(7, 32))),
         Bad("rope_cos must have shape", _gqa(_Q, _K, _ROPE, rope_cos=(8, 31), rope_sin=(8, 32))),
@@ -299,7 +397,10 @@ ATTENTION = Expected(
             )
             for name in _SCALES
         ),
-        *(Bad(f"{n} must have the dtype of o", _gqa(_Q, _K, _ROPE, dtypes={n: "float32"}, **_TABLES)) for n in _TABLES),
+        *(
+            Bad(f"{n} must have the dtype of o", _gqa(_Q, _K, _ROPE, dtypes={n: "float32"}, **_TABLES))
+            for n in _TABLES
+        ),
         Bad("do not go together", _gqa(_Q, _K, _BF16)),
         Bad("do not go together", _gqa(_Q, _K, {}, "float8_e4m3fn", **_SCALES)),
         Bad("q must be a torch.Tensor", _gqa(None, _K)),

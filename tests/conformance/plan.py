@@ -1,4 +1,4 @@
-"""Which calls the conformance suite makes: operators x cases x dtype rows x implementations, from the manifest."""
+"""Which calls the conformance suite makes: operators x cases x dtype rows, from the manifest."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def specs(implemented: bool = True) -> list[OpSpec]:
 
 @functools.cache
 def calls(all_rows: bool, implemented: bool = True) -> list[Call]:
-    """The calls of a run: every case with one dtype row, in turn, so that every row is met; or with all rows."""
+    """The calls of a run: every case with one dtype row, in turn, so that every row is met; or all rows."""
     return [call for spec in specs(implemented) for call in _calls_of(spec, all_rows)]
 
 
@@ -69,7 +69,11 @@ def _calls_of(spec: OpSpec, all_rows: bool) -> Iterator[Call]:
     met: set[str] = set()
     pending: list[Call] = []
     for index, case in enumerate(spec.cases):
-        found = [call for call in _rows_of(spec, index, case) if not spec.implemented or call.implementations("cpu")]
+        found = [
+            call
+            for call in _rows_of(spec, index, case)
+            if not spec.implemented or call.implementations("cpu")
+        ]
         fresh = [call for call in found if call.row not in met]
         for call in found if all_rows else fresh[:1] or found[index % len(found) :][:1]:
             met.add(call.row)

@@ -1,4 +1,4 @@
-"""The manifest does what the hand-written probes say, and every declared expression matters to one of them."""
+"""The manifest does what the probes say, and every declared expression matters to one of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def test_the_manifest_does_what_the_probes_say(name: str) -> None:
 def _replace(spec: OpSpec, field: str, key: object, value: object) -> OpSpec:
     """The spec with one member of a dict or list field replaced."""
     members = getattr(spec, field)
-    changed = {**members, key: value} if isinstance(members, dict) else [value if n == key else m for n, m in enumerate(members)]
+    changed = (
+        {**members, key: value}
+        if isinstance(members, dict)
+        else [value if n == key else m for n, m in enumerate(members)]
+    )
     return msgspec.structs.replace(spec, **{field: changed})
 
 
@@ -92,7 +96,10 @@ def _expression_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
         yield f"let.{name}", _replace(spec, "let", name, f"2 * ({text}) + 1")
     for n, rule in enumerate(spec.rules):
         yield f"rules.{n} dropped", _replace(spec, "rules", n, Rule(rule="True", message=rule.message))
-        yield f"rules.{n} negated", _replace(spec, "rules", n, Rule(rule=f"not ({rule.rule})", message=rule.message))
+        yield (
+            f"rules.{n} negated",
+            _replace(spec, "rules", n, Rule(rule=f"not ({rule.rule})", message=rule.message)),
+        )
         yield f"rules.{n}.message", _replace(spec, "rules", n, Rule(rule=rule.rule, message="changed"))
     flops = msgspec.structs.replace(spec.roofline, flops=f"({spec.roofline.flops}) + 1")
     yield "roofline.flops", msgspec.structs.replace(spec, roofline=flops)
@@ -102,7 +109,10 @@ def _expression_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
     for name, param in spec.params.items():
         if not param.required:
             other = {bool: not param.default, int: 7, float: 0.25, str: "x"}.get(type(param.default), 3)
-            yield f"params.{name}.default", _replace(spec, "params", name, msgspec.structs.replace(param, default=other))
+            yield (
+                f"params.{name}.default",
+                _replace(spec, "params", name, msgspec.structs.replace(param, default=other)),
+            )
 
 
 def _implementation_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
@@ -117,7 +127,9 @@ def _implementation_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
             changes[f"scalars.{n}"] = {"scalars": own.scalars[:n] + own.scalars[n + 1 :]}
         for n, rule in enumerate(own.domain):
             for what, changed in (("dropped", "True"), ("negated", f"not ({rule.rule})")):
-                domain = [Rule(rule=changed, message=r.message) if i == n else r for i, r in enumerate(own.domain)]
+                domain = [
+                    Rule(rule=changed, message=r.message) if i == n else r for i, r in enumerate(own.domain)
+                ]
                 changes[f"domain.{n} {what}"] = {"domain": domain}
         for what, change in changes.items():
             changed = msgspec.structs.replace(own, **change)
@@ -141,4 +153,3 @@ def test_a_changed_expression_turns_a_probe_red(name: str) -> None:
             continue
         survivors.append(what)
     assert not survivors, f"{name}: no probe notices a change of {', '.join(survivors)}"
-

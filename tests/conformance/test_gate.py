@@ -1,4 +1,4 @@
-"""Every program lowers for the H200 without one, with the instructions that it claims; nvcc takes it behind a flag."""
+"""Every program lowers for the H200 without one, with the instructions that it claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tileops.kernel import Kernel, Key
 from tileops.runner import make_key, trace
 from tileops.targets import hopper
 from tileops.testing import make_meta
-
 
 
 def kernels(call: Call) -> dict[Key, Kernel]:
@@ -28,7 +27,9 @@ def test_programs_lower_with_what_they_claim(call: Call) -> None:
         missing = [claim for claim in kernel.claims if claim not in source]
         assert not missing, f"{key}: the sm_90a source has no {missing}"
         for part in lowered:
-            assert part.shared_memory <= hopper.SHARED_MEMORY_LIMIT, f"{key}: {part.shared_memory} bytes of shared memory"
+            assert part.shared_memory <= hopper.SHARED_MEMORY_LIMIT, (
+                f"{key}: {part.shared_memory} bytes of shared memory"
+            )
 
 
 @pytest.mark.nvcc

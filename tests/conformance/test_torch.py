@@ -68,8 +68,12 @@ def test_a_captured_graph_computes_with_new_values(first_call: Call) -> None:
 def test_what_is_only_specified_checks_and_says_so(specified_call: Call) -> None:
     op = specified_call.op()
     made = outputs(op(*make_meta(specified_call.spec, specified_call.bound)))
-    assert [tuple(t.shape) for t in made] == [specified_call.bound.outputs[n] for n in specified_call.spec.returned]
+    assert [tuple(t.shape) for t in made] == [
+        specified_call.bound.outputs[n] for n in specified_call.spec.returned
+    ]
     inputs = make_inputs(specified_call.spec, specified_call.bound)
     op.validate(*inputs)
-    with pytest.raises(NotImplementedError, match=f"{specified_call.spec.name} is specified and not yet implemented"):
+    with pytest.raises(
+        NotImplementedError, match=f"{specified_call.spec.name} is specified and not yet implemented"
+    ):
         op(*inputs)

@@ -1,4 +1,4 @@
-"""Every implementation of every operator computes what its oracle says, writes every element, and repeats itself."""
+"""Every implementation computes what its oracle says, writes every element, and repeats itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def outputs(result: Any) -> tuple[Tensor, ...]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_every_implementation_is_accurate_and_repeats_itself(call: Call, device: str, record_property: Any) -> None:
+def test_every_implementation_is_accurate_and_repeats_itself(
+    call: Call, device: str, record_property: Any
+) -> None:
     inputs = make_inputs(call.spec, call.bound, device=device)
     want = outputs(oracle(call.spec)(*inputs, **call.params))
     served = call.implementations(target_of(torch.device(device, 0 if device == "cuda" else None)))
@@ -54,7 +56,12 @@ def test_every_implementation_is_accurate_and_repeats_itself(call: Call, device:
         worst = max(errors, key=lambda accuracy: accuracy.relative / accuracy.bound)
         row = {slot: str(call.bound.dtypes[slot]) for slot in call.spec.rows[0]}
         results.append(
-            {"implementation": implementation, "dtypes": row, "max_error": worst.relative, "bound": worst.bound}
+            {
+                "implementation": implementation,
+                "dtypes": row,
+                "max_error": worst.relative,
+                "bound": worst.bound,
+            }
         )
     record_property("results", results)
 

@@ -13,13 +13,14 @@ __all__ = ["GroupedQueryAttentionDecodePagedWithKVCacheFwdOp", "GroupedQueryAtte
 class GroupedQueryAttentionDenseFwdOp(Op):
     r"""Grouped-query attention over dense keys and values: rectangular prefill and contiguous decode.
 
-    Query head $h$ reads the key and value head $g(h) = \lfloor h\,H_{kv} / H \rfloor$. Query row $i$ stands at key
-    coordinate $p_i = i + S_{kv} - S_q$: the last query sees the last key (bottom-right alignment). In this order:
+    Query head $h$ reads the key and value head $g(h) = \lfloor h\,H_{kv} / H \rfloor$. Query row $i$ stands
+    at key coordinate $p_i = i + S_{kv} - S_q$: the last query sees the last key (bottom-right alignment).
+    In this order:
 
     1. float8 inputs are dequantized: $\tilde q = q \cdot s^q_{b,g(h)}$, $\tilde k = k \cdot s^k_{b,g}$,
        $\tilde v = v \cdot s^v_{b,g}$.
-    2. With `pos_encoding_mode="rope"` the first `rotary_dim` elements of each head are rotated by the caller's tables:
-       query row $i$ uses table row $p_i$, key row $j$ uses row $j$.
+    2. With `pos_encoding_mode="rope"` the first `rotary_dim` elements of each head are rotated by the
+       caller's tables: query row $i$ uses table row $p_i$, key row $j$ uses row $j$.
     3. Logits, with $c$ the softcap:
 
     $$
@@ -27,8 +28,8 @@ class GroupedQueryAttentionDenseFwdOp(Op):
     s_{ij} \leftarrow c \tanh(s_{ij} / c) \ \text{ if } c > 0
     $$
 
-    4. The mask: key $j$ is visible when $j \le p_i$ (causal), $j \ge p_i - w_l$ (left window) and $j \le p_i + w_r$
-       (right window), all that apply; other logits are $-\infty$.
+    4. The mask: key $j$ is visible when $j \le p_i$ (causal), $j \ge p_i - w_l$ (left window) and
+       $j \le p_i + w_r$ (right window), all that apply; other logits are $-\infty$.
     5. Softmax and the weighted sum:
 
     $$
@@ -55,8 +56,9 @@ class GroupedQueryAttentionDenseFwdOp(Op):
         NotImplementedError: The call is specified, and no implementation serves it.
 
     Numerics:
-        Logits, softmax and accumulation are float32. The probabilities are rounded to the dtype of `v` before they
-        multiply it, as tensor cores need; the output is rounded once, at the store. Two runs are bitwise equal.
+        Logits, softmax and accumulation are float32. The probabilities are rounded to the dtype of `v`
+        before they multiply it, as tensor cores need; the output is rounded once, at the store. Two runs
+        are bitwise equal.
 
     Source:
         J. Ainslie et al., [GQA](https://arxiv.org/abs/2305.13245), 2023; T. Dao,
@@ -69,7 +71,8 @@ class GroupedQueryAttentionDenseFwdOp(Op):
         >>> k, v = torch.randn(2, 1, 40, 2, 64).half()
         >>> o = attention(q, k, v)
         >>> heads_first = [t.transpose(1, 2).float() for t in (q, k, v)]
-        >>> want = torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=True, enable_gqa=True)
+        >>> reference = torch.nn.functional.scaled_dot_product_attention
+        >>> want = reference(*heads_first, is_causal=True, enable_gqa=True)
         >>> torch.testing.assert_close(o.float(), want.transpose(1, 2), rtol=5e-3, atol=5e-3)
     """
 
@@ -135,8 +138,9 @@ class GroupedQueryAttentionDecodePagedWithKVCacheFwdOp(Op):
     r"""One decode step of grouped-query attention over a paged key-value cache.
 
     Request $b$ has $\ell_b$ = `real_seqlen_kv[b]` keys. Key $t$ of request $b$ is row
-    $\mathrm{block\_table}_{b,\lfloor t / P \rfloor} \cdot P + t \bmod P$ of the pool, with $P$ the page size. Query head
-    $h$ reads the key and value head $g(h) = \lfloor h\,H_{kv} / H \rfloor$, and with $c$ the softcap
+    $\mathrm{block\_table}_{b,\lfloor t / P \rfloor} \cdot P + t \bmod P$ of the pool, with $P$ the page
+    size. Query head $h$ reads the key and value head $g(h) = \lfloor h\,H_{kv} / H \rfloor$, and with $c$
+    the softcap
 
     $$
     s_t = \mathrm{scale} \cdot \langle q_{bh}, k_{t,g(h)} \rangle, \qquad
@@ -144,8 +148,8 @@ class GroupedQueryAttentionDecodePagedWithKVCacheFwdOp(Op):
     o_{bh} = \sum_{t < \ell_b} \frac{e^{s_t - m}}{\sum_{t' < \ell_b} e^{s_{t'} - m}}\, v_{t,g(h)} .
     $$
 
-    The query is the last position, so there is no causal switch. $\ell_b = 0$ gives zeros; entries of the table past
-    the used pages are never read.
+    The query is the last position, so there is no causal switch. $\ell_b = 0$ gives zeros; entries of the
+    table past the used pages are never read.
 
     Args:
         page_size: $P$, the rows of a page.
@@ -183,7 +187,11 @@ class GroupedQueryAttentionDecodePagedWithKVCacheFwdOp(Op):
         implementation: str | None = None,
     ) -> None:
         super().__init__(
-            target=target, implementation=implementation, page_size=page_size, sm_scale=sm_scale, softcap=softcap
+            target=target,
+            implementation=implementation,
+            page_size=page_size,
+            sm_scale=sm_scale,
+            softcap=softcap,
         )
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, real_seqlen_kv: Tensor, block_table: Tensor) -> Tensor:

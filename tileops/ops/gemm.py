@@ -13,7 +13,8 @@ class GemmFwdOp(Op):
     r"""General matrix multiplication.
 
     $$
-    D = \mathrm{op}_A(A)\,\mathrm{op}_B(B), \qquad d_{mn} = \sum_{k=1}^{K} \mathrm{op}_A(A)_{mk}\,\mathrm{op}_B(B)_{kn}
+    D = \mathrm{op}_A(A)\,\mathrm{op}_B(B), \qquad d_{mn} = \sum_{k=1}^{K}
+    \mathrm{op}_A(A)_{mk}\,\mathrm{op}_B(B)_{kn}
     $$
 
     $\mathrm{op}(X)$ is $X^\top$ when its switch is on, else $X$. With the defaults $B$ is a weight stored as
@@ -27,8 +28,8 @@ class GemmFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        Products and sums are float32 on tensor cores, with one rounding at the store. The order of the sum over $K$ is
-        fixed by the implementation: two runs are bitwise equal.
+        Products and sums are float32 on tensor cores, with one rounding at the store. The order of the sum
+        over $K$ is fixed by the implementation: two runs are bitwise equal.
 
     Source:
         [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html) of two matrices.

@@ -15,7 +15,8 @@ class MoeUnpermuteFwdOp(Op):
     With $f = t K + k$ the place of token $t$'s $k$-th expert in the index, and $\lambda$ the scaling factor,
 
     $$
-    y_t = \lambda \sum_{k=0}^{K-1} [\mathrm{fwd\_idx}_f \ge 0]\; w_{tk}\; \mathrm{mm2\_pad}_{\mathrm{fwd\_idx}_f} .
+    y_t = \lambda \sum_{k=0}^{K-1} [\mathrm{fwd\_idx}_f \ge 0]\; w_{tk}\;
+    \mathrm{mm2\_pad}_{\mathrm{fwd\_idx}_f} .
     $$
 
     An index of -1 contributes nothing; a token whose indices are all -1 gives zeros.
@@ -44,7 +45,11 @@ class MoeUnpermuteFwdOp(Op):
     """
 
     def __init__(
-        self, *, routed_scaling_factor: float = 1.0, target: str | None = None, implementation: str | None = None
+        self,
+        *,
+        routed_scaling_factor: float = 1.0,
+        target: str | None = None,
+        implementation: str | None = None,
     ) -> None:
         super().__init__(
             target=target, implementation=implementation, routed_scaling_factor=routed_scaling_factor

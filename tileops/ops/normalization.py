@@ -23,16 +23,18 @@ class RMSNormFwdOp(Op):
     for each row of $x$; without a weight, $w_j = 1$. $\epsilon$ is added inside the square root, to the mean.
 
     Args:
-        normalized_shape: Sizes of the trailing axes that are normalized together; they must be the last sizes of `x`.
+        normalized_shape: Sizes of the trailing axes that are normalized together; they must be the last
+            sizes of `x`.
         eps: $\epsilon$, added to the mean of the squares.
 
     Raises:
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        Inputs are converted to float32 exactly. The sum of squares, the reciprocal square root and the product with
-        the weight are float32; there is one rounding, to the dtype of `x`, at the store. Two runs are bitwise equal.
-        PyTorch takes `eps=None` as the dtype's machine epsilon; here $\epsilon$ is always a number.
+        Inputs are converted to float32 exactly. The sum of squares, the reciprocal square root and the
+        product with the weight are float32; there is one rounding, to the dtype of `x`, at the store. Two
+        runs are bitwise equal. PyTorch takes `eps=None` as the dtype's machine epsilon; here $\epsilon$ is
+        always a number.
 
     Source:
         B. Zhang, R. Sennrich, [Root Mean Square Layer Normalization](https://arxiv.org/abs/1910.07467), 2019.
@@ -53,7 +55,9 @@ class RMSNormFwdOp(Op):
         target: str | None = None,
         implementation: str | None = None,
     ) -> None:
-        super().__init__(target=target, implementation=implementation, normalized_shape=normalized_shape, eps=eps)
+        super().__init__(
+            target=target, implementation=implementation, normalized_shape=normalized_shape, eps=eps
+        )
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         r"""Normalize every row of `x`.
@@ -86,15 +90,17 @@ class LayerNormFwdOp(Op):
     Without a weight $w_j = 1$, without a bias $b_j = 0$; each may be given alone.
 
     Args:
-        normalized_shape: Sizes of the trailing axes that are normalized together; they must be the last sizes of `x`.
+        normalized_shape: Sizes of the trailing axes that are normalized together; they must be the last
+            sizes of `x`.
         eps: $\epsilon$, added to the variance inside the square root.
 
     Raises:
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        Everything is float32 until the one rounding at the store. The variance is computed from the centered values in
-        a second pass over the row on chip, so a large mean does not cancel it. Two runs are bitwise equal.
+        Everything is float32 until the one rounding at the store. The variance is computed from the
+        centered values in a second pass over the row on chip, so a large mean does not cancel it. Two runs
+        are bitwise equal.
 
     Source:
         J. L. Ba, J. R. Kiros, G. E. Hinton, [Layer Normalization](https://arxiv.org/abs/1607.06450), 2016.
@@ -115,7 +121,9 @@ class LayerNormFwdOp(Op):
         target: str | None = None,
         implementation: str | None = None,
     ) -> None:
-        super().__init__(target=target, implementation=implementation, normalized_shape=normalized_shape, eps=eps)
+        super().__init__(
+            target=target, implementation=implementation, normalized_shape=normalized_shape, eps=eps
+        )
 
     def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         r"""Normalize every row of `x`.
@@ -141,8 +149,8 @@ class FusedAddRMSNormFwdOp(Op):
     y_j = \frac{r_j}{\sqrt{\frac{1}{N}\sum_{k=1}^{N} r_k^2 + \epsilon}} \cdot w_j .
     $$
 
-    $\mathrm{round}$ is the rounding to the dtype of $x$: the sum is returned as the next residual, and the statistics
-    are those of the values that were stored. The inputs are not changed.
+    $\mathrm{round}$ is the rounding to the dtype of $x$: the sum is returned as the next residual, and the
+    statistics are those of the values that were stored. The inputs are not changed.
 
     Args:
         eps: $\epsilon$, added to the mean of the squares inside the square root.
@@ -151,9 +159,9 @@ class FusedAddRMSNormFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        The sum is float32 with one rounding. Statistics and the product with the weight are float32, with one more
-        rounding at the store of $y$. Llama's reference rounds the normalized value before it multiplies by the weight,
-        and differs by that rounding. Two runs are bitwise equal.
+        The sum is float32 with one rounding. Statistics and the product with the weight are float32, with
+        one more rounding at the store of $y$. Llama's reference rounds the normalized value before it
+        multiplies by the weight, and differs by that rounding. Two runs are bitwise equal.
 
     Source:
         The pre-norm residual block of [LLaMA](https://arxiv.org/abs/2302.13971), section 2.2.
@@ -167,7 +175,9 @@ class FusedAddRMSNormFwdOp(Op):
         >>> torch.testing.assert_close(y, torch.nn.functional.rms_norm(x + residual, (64,), weight, eps=1e-6))
     """
 
-    def __init__(self, *, eps: float = 1e-6, target: str | None = None, implementation: str | None = None) -> None:
+    def __init__(
+        self, *, eps: float = 1e-6, target: str | None = None, implementation: str | None = None
+    ) -> None:
         super().__init__(target=target, implementation=implementation, eps=eps)
 
     def forward(self, x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

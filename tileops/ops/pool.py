@@ -19,9 +19,9 @@ class AvgPool2dFwdOp(Op):
     x_{nc,\; i s_h + u - p_h,\; j s_w + v - p_w}
     $$
 
-    with kernel size $k$, stride $s$ and padding $p$; positions outside the image count as zero. The divisor $d_{ij}$ is
-    `divisor_override` if given, else the number of positions of the window inside the padded image, or inside the image
-    when `count_include_pad` is off.
+    with kernel size $k$, stride $s$ and padding $p$; positions outside the image count as zero. The divisor
+    $d_{ij}$ is `divisor_override` if given, else the number of positions of the window inside the padded
+    image, or inside the image when `count_include_pad` is off.
 
     Args:
         kernel_size: $k$, one number or height and width.

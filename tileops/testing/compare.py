@@ -80,8 +80,8 @@ def assert_accurate(
     elements = ((got.double() - want).abs() > 2 * unit * want.abs() + 8 * unit * _rms(want)) & want.isfinite()
     if accuracy.relative > unit or bool((elements & ~rounded.isinf()).any()):
         raise AssertionError(
-            f"{name}: relative error {accuracy.relative:.3g}, largest {accuracy.largest:.3g} of the root mean square; "
-            f"{roundings:g} roundings of {dtype} allow {unit:.3g}"
+            f"{name}: relative error {accuracy.relative:.3g}, largest {accuracy.largest:.3g} of the root "
+            f"mean square; {roundings:g} roundings of {dtype} allow {unit:.3g}"
         )
     return accuracy._replace(bound=unit)
 

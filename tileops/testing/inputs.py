@@ -37,8 +37,8 @@ def make_meta(spec: OpSpec, case: BoundCase) -> list[Tensor | None]:
     out: list[Tensor | None] = []
     for name in spec.inputs:
         shape, dtype = case.shapes[name], case.dtypes[name]
-        missing = shape is None or dtype is None
-        out.append(None if missing else torch.empty(shape, dtype=DTYPE[str(dtype)], device="meta"))
+        present = shape is not None and dtype is not None
+        out.append(torch.empty(shape, dtype=DTYPE[dtype], device="meta") if present else None)
     return out
 
 
