@@ -10,6 +10,7 @@ import tilelang.language as T
 from tileops.kernel import Kernel, Key
 from tileops.kernels.rows import (
     F32,
+    ITEM_SIZE,
     add_rows,
     center_rows,
     rms_rows,
@@ -92,12 +93,12 @@ def layer_norm(key: Key) -> Kernel:
     """LayerNorm of rows that fit on chip: one read, one write.
 
     The variance is a second pass over registers, about the mean, so that a mean which is large beside the
-    spread loses nothing to cancellation. Tile and bound as `rms_norm`.
+    spread loses nothing to cancellation. Tile and bound as `rms_norm`, with 32 elements a thread: two
+    reductions are to be waited for, so few threads, and room for other blocks meanwhile.
     """
     n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
-    rows, width, threads = row_tile(
-        n, dtype, 32 if n <= 4096 else 64
-    )  # two reductions: few threads to wait for
+    rows, width, threads = row_tile(n, dtype, 32)
+    blocks = min(16, max(1, 65536 // (rows * width * ITEM_SIZE[dtype])))  # on a multiprocessor at least
     m = T.dynamic("m", "int64")
     w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
 
@@ -110,6 +111,7 @@ def layer_norm(key: Key) -> Kernel:
         eps: T.float32,
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
+            T.annotate_min_blocks_per_sm(blocks)
             x = T.alloc_fragment((rows, width), dtype)
             mean, scale = T.alloc_fragment((rows,), F32), T.alloc_fragment((rows,), F32)
             T.copy(X[bx * rows, 0], x)
