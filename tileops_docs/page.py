@@ -13,11 +13,10 @@ from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
 from tileops_docs import sources
 from tileops_docs.sources import Source
+from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
 from tileops_docs.verification import Verification, verification
 
-__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow", "words"]
-
-LINE = 88
+__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow"]
 
 
 @dataclass(frozen=True)
@@ -134,6 +133,34 @@ class OpPage:
             return None
         return sources.function("Oracle", f"tileops/reference/{self.spec.family}.py", self.spec.torch_name)
 
+    @cached_property
+    def public_lets(self) -> dict[str, str]:
+        """Named expressions that shapes, rules or the cost read, themselves or through each other."""
+        spec = self.spec
+        texts = [rule.rule for rule in spec.rules] + [spec.roofline.flops, spec.roofline.bytes or ""]
+        texts += [member.shape for member in spec.inputs.values()]
+        texts += [member.shape for member in spec.outputs.values()]
+        return self._lets_in(texts)
+
+    @cached_property
+    def program_lets(self) -> dict[str, str]:
+        """Named expressions that only the choice of a program reads."""
+        texts = []
+        for implementation in self.spec.implementations.values():
+            texts += [*implementation.static.values(), *implementation.scalars]
+            texts += [rule.rule for rule in implementation.domain]
+        found = self._lets_in(texts)
+        return {name: text for name, text in found.items() if name not in self.public_lets}
+
+    def _lets_in(self, texts: list[str]) -> dict[str, str]:
+        found: set[str] = set()
+        waiting = list(texts)
+        while waiting:
+            read = set(re.findall(r"[A-Za-z_]\w*", waiting.pop())) & set(self.spec.let) - found
+            found |= read
+            waiting += [self.spec.let[name] for name in read]
+        return {name: text for name, text in self.spec.let.items() if name in found}
+
     @property
     def mutates(self) -> list[str]:
         return [name for name, member in self.spec.inputs.items() if member.mutated]
@@ -205,16 +232,14 @@ class OpPage:
     def call(self) -> str:
         """Constructor and call, in one block."""
         spec = self.spec
-        params = [
-            _parameter(name, _shown_type(p.type), p.required, _value(p)) for name, p in spec.params.items()
-        ]
+        params = [parameter(name, param) for name, param in spec.params.items()]
         params += ["target: str | None = None", "implementation: str | None = None"]
         inputs = [
             f"{n}: Tensor | None = None" if i.optional else f"{n}: Tensor" for n, i in spec.inputs.items()
         ]
         results = ", ".join(spec.returned)
         return "\n".join(
-            [_lines(f"op = tileops.{spec.name}", ["*", *params]), _lines(f"{results} = op", inputs)]
+            [call_lines(f"op = tileops.{spec.name}", ["*", *params]), call_lines(f"{results} = op", inputs)]
         )
 
     @property
@@ -232,16 +257,19 @@ class OpPage:
     def default(self, name: str) -> str | None:
         """The default of a param, as Python writes it."""
         param = self.spec.params[name]
-        return None if param.required else _value(param)
+        return None if param.required else shown_default(param)
 
     def type(self, name: str) -> str:
-        return _shown_type(self.spec.params[name].type)
+        """The type of a param, as Python annotates it."""
+        return shown_type(self.spec.params[name].type)
 
     def link(self, fragment: str) -> str:
+        """URL of a path in the repository."""
         return sources.link(self.repository, fragment)
 
     @property
     def manifest_path(self) -> str:
+        """Where the entry stands."""
         return f"manifest/{self.spec.family}.yaml#L{self.spec.line}"
 
     def workload(self, entry: dict[str, Any]) -> str:
@@ -258,44 +286,12 @@ class OpPage:
                 if section.kind.value == "parameters":
                     out |= {item.name: item.description for item in section.value}
                 if section.kind.value == "returns":
-                    values = list(section.value)
+                    values = [item.description for item in section.value]
                     if len(values) == 1:  # one sentence about all outputs
                         values *= len(self.spec.returned)
-                    out |= {
-                        name: item.description for name, item in zip(self.spec.returned, values, strict=False)
-                    }
+                    out |= dict(zip(self.spec.returned, values, strict=False))
         return out
-
-
-def words(name: str) -> list[str]:
-    """`RMSNormFwdOp` -> RMS, Norm, Fwd, Op."""
-    return re.findall(r"[A-Z][A-Z0-9]+(?=[A-Z][a-z]|$)|[A-Z][a-z]*[0-9]*[a-z]*|[a-z0-9]+", name)
 
 
 def _only_dtypes(rule: Expression, row: dict[str, str]) -> bool:
     return all(function == "dtype" and tensor in row for function, tensor in rule.tensors)
-
-
-def _shown_type(text: str) -> str:
-    return re.sub(r"\bdtype\b", "torch.dtype", text)
-
-
-def _value(param: Any) -> str:
-    if param.required:
-        return ""
-    if "dtype" in param.type and isinstance(param.default, str):
-        return f"torch.{param.default}"
-    value = tuple(param.default) if isinstance(param.default, list) else param.default
-    return repr(value)
-
-
-def _parameter(name: str, type_: str, required: bool, default: str) -> str:
-    return f"{name}: {type_}" if required else f"{name}: {type_} = {default}"
-
-
-def _lines(head: str, arguments: list[str]) -> str:
-    """A call on one line where it fits, else one argument a line."""
-    line = f"{head}({', '.join(arguments)})"
-    if len(line) <= LINE:
-        return line
-    return "\n".join([f"{head}(", *(f"    {argument}," for argument in arguments), ")"])

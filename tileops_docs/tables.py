@@ -23,7 +23,8 @@ from markdown.preprocessors import Preprocessor
 
 from tileops.spec import OpSpec, all_specs, load_family
 from tileops_docs import performance_tables
-from tileops_docs.page import OpPage, words
+from tileops_docs.page import OpPage
+from tileops_docs.text import words
 
 if TYPE_CHECKING:
     from markdown import Markdown

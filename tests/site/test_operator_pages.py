@@ -13,8 +13,9 @@ import pytest
 
 from tileops.spec import OpSpec, all_specs
 from tileops_docs import verification as records
-from tileops_docs.page import OpPage, words
+from tileops_docs.page import OpPage
 from tileops_docs.tables import operator_index
+from tileops_docs.text import words
 
 SPECS = list(all_specs().values())
 ORDER = [
