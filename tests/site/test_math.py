@@ -70,3 +70,10 @@ def test_the_build_names_the_page_of_a_bad_formula(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "broken.md" in done.stderr
     assert "KaTeX rejects" in done.stderr
+
+
+def test_a_process_that_typeset_formulas_ends() -> None:
+    """The JavaScript engine, left open, hangs most processes at their end."""
+    script = "from tileops_docs.katex import render; render('x^2', True)"
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=60)
