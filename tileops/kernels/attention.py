@@ -102,8 +102,9 @@ def hold(x, tile, never, rows):
 def tile_shape(key: Key) -> tuple[int, int, int, int]:
     """Query rows, keys, padded head dimension and threads."""
     width = -(-key.D // 64) * 64
-    keys = 128 if width <= 128 else 64
-    return (64, keys, width, 128) if key.short else (128, keys, width, 256)
+    if key.short:
+        return 64, 128 if width <= 128 else 64, width, 128
+    return 128, {64: 192, 128: 128}.get(width, 64), width, 256
 
 
 def grouped_query_attention_dense(key: Key) -> Kernel:
