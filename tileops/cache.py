@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileops import targets
 from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
-from tileops.spec.cases import CaseError
+from tileops.spec.errors import RuleBroken
 
 if TYPE_CHECKING:
     from tileops.kernel import Key
@@ -146,7 +146,7 @@ def _bound(spec: OpSpec, cases: bool) -> Iterator[BoundCase]:
                 continue
             try:
                 yield bind_case(spec, case, row=row)
-            except CaseError:
+            except RuleBroken:
                 continue  # the rules exclude this row: scales that are absent, say
 
 

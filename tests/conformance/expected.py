@@ -232,10 +232,10 @@ GEMM = Expected(
         *_served(64, 48, 2048, "split", rows=64),
         *_served(72, 48, 2048, "split", rows=128),
         *_served(64, 48, 2040, "tma"),
-        *_served(128, 128 * 66, 2048, "split", rows=128),
-        *_served(128, 128 * 67, 2048, "tma", tile="128x128"),
+        *_served(128, 128 * 33, 2048, "split", rows=128),
+        *_served(128, 128 * 34, 2048, "tma", tile="64x128"),
         # waves of 132 blocks x 580, 464, 388 and 263: 9280 beats 9744, 12416, 16569; and so on
-        *_served(8192, 8192, 64, "tma", tile="128x256"),
+        *_served(8192, 8192, 64, "tma", tile="256x128"),
         *_served(4096, 2112, 64, "tma", tile="128x192"),
         *_served(512, 4096, 64, "tma", tile="128x128"),
         *_served(1024, 1024, 64, "tma", tile="64x128"),
@@ -292,6 +292,7 @@ _PLAIN = {
     "softcapped": False,
     "negative": False,
     "short": True,
+    "group": 2,
 }
 _BF16 = {"out_dtype": "bfloat16"}
 
@@ -335,8 +336,9 @@ ATTENTION = Expected(
         Good(_gqa(_Q, _K, {"sm_scale": 0.5}), (_Q,), "flash", _PLAIN),
         Good(_gqa(_Q, _K, {"sm_scale": -0.5}), (_Q,), "flash", {**_PLAIN, "negative": True}),
         Good(_gqa(_Q, _K, {"sm_scale": 0.0}), (_Q,), "flash", {**_PLAIN, "negative": True}),
-        Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", _PLAIN),
-        Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "short": False}),
+        Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", {**_PLAIN, "group": 1}),
+        Good(_gqa((2, 32, 4, 64), _K), ((2, 32, 4, 64),), "flash", _PLAIN),
+        Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "short": False, "group": 1}),
         Good(_gqa((2, 5, 4, 256), (2, 7, 2, 256)), ((2, 5, 4, 256),), "flash"),
         Good(_gqa((2, 5, 4, 257), (2, 7, 2, 257)), ((2, 5, 4, 257),)),
         Good(_gqa(_Q, _K, _BF16, "float8_e4m3fn", **_SCALES), (_Q,), out_dtype="bfloat16"),
