@@ -147,10 +147,12 @@ class Budget:
         if self.is_worker:
             self.config.workeroutput["tileops_cost"] = self.cost.to_dict()  # type: ignore[attr-defined]
             return
-        if not is_complete(self.config):
+        complete = is_complete(self.config)
+        if not complete and not self.config.getoption("--costs"):
             return
-        self.lines, within = verdict(self.cost, implemented_operators())
-        if within:
+        seen = sorted(name for name in self.cost.operators if operator_of(name))
+        self.lines, within = verdict(self.cost, implemented_operators() if complete else seen)
+        if within or not complete:
             return
         self.lines.append("OVER THE BUDGET: see tests/budget.py")
         if session.exitstatus == pytest.ExitCode.OK:

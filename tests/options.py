@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="off",
         help="compile the generated CUDA source with nvcc: of changed programs, or of all (3-6 s each)",
     )
+    group.addoption("--costs", action="store_true", help="show what an operator costs, also for chosen tests")
     group.addoption("--no-skips", action="store_true", help="fail if a test is skipped that needs no GPU")
 
 
