@@ -44,6 +44,17 @@ def test_a_stale_schema_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "schema.json").read_text() == schema_file().read_text()
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--chek"], 2), (["schema.json"], 2)])
+def test_a_question_or_a_slip_writes_nothing(
+    arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tileops.spec.schema.schema_file", lambda: tmp_path / "schema.json")
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == code
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_are_valid(path: Path) -> None:
     assert not problems(yaml.safe_load(path.read_text()))

@@ -6,6 +6,7 @@ what keys there are and what their values look like; the loader also checks what
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -80,8 +81,14 @@ def schema_file() -> Path:
 
 def main(arguments: list[str]) -> int | str:
     """Write the schema; with `--check`, say whether the file has it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tileops.spec.schema",
+        description=f"Write the JSON schema of manifest files to {schema_file()}.",
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when the file is stale")
+    check = parser.parse_args(arguments).check
     text = json.dumps(schema(), indent=2) + "\n"
-    if "--check" not in arguments:
+    if not check:
         schema_file().write_text(text, encoding="utf-8")
         return 0
     if schema_file().is_file() and schema_file().read_text(encoding="utf-8") == text:
