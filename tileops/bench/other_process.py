@@ -108,10 +108,11 @@ def _error(row: dict[str, Any], work: dict[str, Any], params: Any, first: list[A
             t if entry is None or t is None or n not in row["split"] else t[entry : entry + 1]
             for n, t in zip(row["inputs"], first, strict=True)
         ]
-        want = oracle(*part)
-        for ours, theirs, dtype in zip(
-            mine, want if isinstance(want, tuple) else (want,), row["outputs"], strict=False
-        ):
+        result = oracle(*part)
+        want = result if isinstance(result, tuple) else (result,)
+        if len(mine) < len(want):
+            raise ValueError(f"{len(mine)} outputs, but the operator has {len(want)}")
+        for ours, theirs, dtype in zip(mine[: len(want)], want, row["outputs"], strict=True):
             piece = ours if entry is None else ours[entry : entry + 1]
             if piece.shape != theirs.shape or piece.dtype is not getattr(torch, dtype):
                 raise ValueError(f"an output is {piece.dtype} of shape {tuple(piece.shape)}")
