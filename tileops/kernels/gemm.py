@@ -140,7 +140,7 @@ def gemm_split(key: Key) -> Kernel:
         run[0](a, b, workspace, per)
         run[1](workspace.view(parts, -1), d.view(-1))
 
-    return Kernel(partial, total, launch=launch)
+    return Kernel(partial, total, launch=launch, claims=("wgmma", "tma_load", "float4"))
 
 
 def gemm_general(key: Key) -> Kernel:

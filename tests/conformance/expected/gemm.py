@@ -1,0 +1,85 @@
+"""Probes of the matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.expected.probes import HALF, Bad, Expected, Good, Probe, Shape
+
+
+def _mm(
+    a: Shape, b: Shape, ta: bool = False, tb: bool = True, dtype: str = "float16", /, **dtypes: str
+) -> Probe:
+    return Probe({"a": a, "b": b}, {"trans_a": ta, "trans_b": tb}, dtype, dtypes)
+
+
+def _mm_static(probe: Probe, **static: Any) -> dict[str, Any]:
+    return {"trans_a": probe.params["trans_a"], "trans_b": probe.params["trans_b"], **static}
+
+
+def _served(m: int, n: int, k: int, implementation: str | None, **static: Any) -> list[Good]:
+    """The product of one size in all four layouts."""
+    out = []
+    for ta, tb in ((False, True), (True, True), (False, False), (True, False)):
+        probe = _mm((k, m) if ta else (m, k), (n, k) if tb else (k, n), ta, tb)
+        out.append(Good(probe, ((m, n),), implementation, _mm_static(probe, **static), run=not ta and tb))
+    return out
+
+
+def _unaligned(m: int, k: int, n: int) -> list[Good]:
+    """Sizes of which one alone breaks a rule that TMA has: rows of a, rows of b, rows of the output."""
+    return [
+        Good(_mm((m, k - 4), (k - 4, n), False, False), ((m, n),), "general", run=False),
+        Good(_mm((k - 4, m), (n, k - 4), True), ((m, n),), "general", run=False),
+        Good(_mm((m, k), (n - 4, k)), ((m, n - 4),), "general", run=False),
+    ]
+
+
+GEMM = Expected(
+    good=[
+        Good(
+            _mm((64, 72), (48, 72)),
+            ((64, 48),),
+            "tma",
+            {},
+            2 * 64 * 72 * 48,
+            2 * (64 * 72 + 48 * 72 + 64 * 48),
+        ),
+        *_served(64, 48, 72, "tma", tile="64x128"),
+        *_served(64, 48, 2048, "split", rows=64),
+        *_served(72, 48, 2048, "split", rows=128),
+        *_served(64, 48, 2040, "tma"),
+        *_served(128, 128 * 33, 2048, "split", rows=128),
+        *_served(128, 128 * 34, 2048, "tma", tile="64x128"),
+        # waves of 132 blocks x 580, 464, 388 and 263: 9280 beats 9744, 12416, 16569; and so on
+        *_served(8192, 8192, 64, "tma", tile="256x128"),
+        *_served(4096, 2112, 64, "tma", tile="128x192"),
+        *_served(512, 4096, 64, "tma", tile="128x128"),
+        *_served(1024, 1024, 64, "tma", tile="64x128"),
+        *_unaligned(64, 80, 48),
+        *_unaligned(64, 2064, 48),
+        Good(_mm((33, 17), (31, 17)), ((33, 31),), "general", _mm_static(_mm((33, 17), (31, 17)))),
+        Good(
+            _mm((17, 33), (17, 31), True, False), ((33, 31),), "general", {"trans_a": True, "trans_b": False}
+        ),
+        Good(_mm((4194240, 8), (8, 8)), ((4194240, 8),), "tma"),
+        Good(_mm((4194248, 8), (8, 8)), ((4194248, 8),)),
+        Good(_mm((4194240, 9), (8, 9)), ((4194240, 8),), "general"),
+        Good(_mm((4194248, 9), (8, 9)), ((4194248, 8),)),
+    ],
+    bad=[
+        Bad("b must have shape", _mm((64, 72), (48, 64))),
+        Bad("b must have shape", _mm((64, 72), (48, 72), False, False)),
+        Bad("b must have shape", _mm((64, 72), (48, 72), True)),
+        Bad("a must have 2 dimensions", _mm((1, 64, 72), (48, 72))),
+        Bad("b must have 2 dimensions", _mm((64, 72), (72,))),
+        Bad("b must have the dtype of a", _mm((64, 72), (48, 72), b="bfloat16")),
+        Bad("a must be a torch.Tensor", _mm(None, (48, 72))),
+        Bad("b must be a torch.Tensor", _mm((48, 72), None)),
+    ],
+    dtypes={"a": HALF},
+)
+
+EXPECTED: dict[str, Expected] = {
+    "GemmFwdOp": GEMM,
+}

@@ -1,0 +1,100 @@
+"""Probes of the row normalizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.expected.probes import FLOATS, Bad, Expected, Good, Probe, Shape
+
+
+def _norm(
+    x: Shape, n: Any = (64,), dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape
+) -> Probe:
+    return Probe({"x": x, **others}, {"normalized_shape": n}, dtype, dtypes or {})
+
+
+def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
+    """RMSNorm and LayerNorm: `names` are the optional tensors of the size of a row."""
+    none: dict[str, Shape] = dict.fromkeys(names)
+    every: dict[str, Shape] = dict.fromkeys(names, (64,))
+    good = [
+        Good(
+            _norm((2, 3, 64), **every),
+            ((2, 3, 64),),
+            "rows",
+            {"N": 64},
+            flops * 384,
+            2 * (768 + 64 * len(names)),
+        ),
+        Good(
+            _norm((5, 3, 43), (3, 43), "float32", **none),
+            ((5, 3, 43),),
+            "rows",
+            {"N": 129},
+            flops * 645,
+            4 * 1290,
+        ),
+        Good(_norm((2, 32769), (32769,), "bfloat16", **none), ((2, 32769),), "long_rows", {"N": 32769}),
+        Good(_norm((2, 32768), (32768,), **none), ((2, 32768),), "rows", {"N": 32768}),
+    ]
+    good += [Good(_norm((2, 64), **{**every, name: None}), ((2, 64),), "rows") for name in names]
+    bad = [
+        Bad("normalized_shape must name at least one axis", _norm((2, 64), (), **none)),
+        Bad("normalized_shape must not contain a zero", _norm((2, 0), (0,), **none)),
+        Bad("x must have at least 1 dimension", _norm((), **none)),
+        Bad("with *normalized_shape = (64,)", _norm((2, 63), **none)),
+        Bad("x must be a torch.Tensor", _norm(None, **none)),
+    ]
+    for name in names:
+        bad.append(
+            Bad(f"{name} must have shape [*normalized_shape]", _norm((2, 64), **{**none, name: (63,)}))
+        )
+        bad.append(Bad(f"{name} must have 1 dimension", _norm((2, 64), **{**none, name: (1, 64)})))
+        bad.append(
+            Bad(
+                f"{name} must have the dtype of x",
+                _norm((2, 64), dtypes={name: "float32"}, **{**none, name: (64,)}),
+            )
+        )
+    return Expected(good, bad, {"x": FLOATS})
+
+
+def _fused(x: Shape, residual: Shape, weight: Shape, dtype: str = "float16", /, **dtypes: str) -> Probe:
+    return Probe({"x": x, "residual": residual, "weight": weight}, {}, dtype, dtypes)
+
+
+FUSED_ADD = Expected(
+    good=[
+        Good(
+            _fused((2, 3, 64), (2, 3, 64), (64,)),
+            ((2, 3, 64),) * 2,
+            "rows",
+            {"N": 64},
+            5 * 384,
+            2 * (4 * 384 + 64),
+        ),
+        Good(_fused((129,), (129,), (129,), "float32"), ((129,),) * 2, "rows", {"N": 129}),
+        Good(_fused((2, 32768), (2, 32768), (32768,)), ((2, 32768),) * 2, "rows", {"N": 32768}),
+        Good(_fused((2, 32769), (2, 32769), (32769,)), ((2, 32769),) * 2, "long_rows", {"N": 32769}),
+    ],
+    bad=[
+        Bad("the last dimension must not be empty", _fused((2, 0), (2, 0), (0,))),
+        Bad("residual must have shape [*B N]", _fused((2, 64), (3, 64), (64,))),
+        Bad("residual must have shape [*B N]", _fused((2, 64), (2, 63), (64,))),
+        Bad("weight must have shape [N]", _fused((2, 64), (2, 64), (65,))),
+        Bad("x must have at least 1 dimension", _fused((), (), (64,))),
+        Bad("weight must have 1 dimension", _fused((2, 64), (2, 64), (2, 64))),
+        Bad("residual must have the dtype of x", _fused((2, 64), (2, 64), (64,), residual="float32")),
+        Bad("weight must have the dtype of x", _fused((2, 64), (2, 64), (64,), weight="bfloat16")),
+        Bad("x must be a torch.Tensor", _fused(None, (2, 64), (64,))),
+        Bad("residual must be a torch.Tensor", _fused((2, 64), None, (64,))),
+        Bad("weight must be a torch.Tensor", _fused((2, 64), (2, 64), None)),
+    ],
+    dtypes={"x": FLOATS},
+)
+
+EXPECTED: dict[str, Expected] = {
+    "RMSNormFwdOp": _row_norm(("weight",), 4),
+    "LayerNormFwdOp": _row_norm(("weight", "bias"), 8),
+    "FusedAddRMSNormFwdOp": FUSED_ADD,
+}

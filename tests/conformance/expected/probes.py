@@ -1,0 +1,57 @@
+"""The forms in which an operator's module says what it must do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Shape = tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One call: params, the shape of every input (`None`: absent), dtypes where they are not `dtype`."""
+
+    inputs: dict[str, Shape]
+    params: dict[str, Any] = field(default_factory=dict)
+    dtype: str = "float16"
+    dtypes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Good:
+    """A call that works: output shapes, implementation with its static values, operations and bytes.
+
+    With `run` it is also computed, unless it is large; one probe of each implementation is enough for that.
+    """
+
+    probe: Probe
+    outputs: tuple[tuple[int, ...], ...]
+    implementation: str | None = None
+    static: dict[str, Any] = field(default_factory=dict)
+    flops: int | None = None
+    bytes: int | None = None
+    out_dtype: str | None = None
+    run: bool = True
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A call that is refused with a message that holds `says`."""
+
+    says: str
+    probe: Probe
+
+
+@dataclass(frozen=True)
+class Expected:
+    """All probes of one operator; a value may be `roundings` roundings to its dtype from the oracle."""
+
+    good: list[Good]
+    bad: list[Bad]
+    dtypes: dict[str, set[str]]
+    roundings: float = 1.0
+
+
+HALF = {"float16", "bfloat16"}
+FLOATS = {*HALF, "float32"}
