@@ -1,4 +1,4 @@
-"""The library says what the troubleshooting page explains: one module has all words of each message."""
+"""The library says what the troubleshooting page explains: one string of it has all words of each message."""
 
 from __future__ import annotations
 
@@ -13,20 +13,43 @@ PAGE = ROOT / "docs" / "troubleshooting.md"
 MESSAGES = re.findall(r"^### `(.+)`$", PAGE.read_text(encoding="utf-8"), flags=re.M)
 
 
-def literal_texts(path: Path) -> str:
-    """The strings of a module as they read, with `…` where a value is put in."""
-    texts = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.JoinedStr):
-            texts.append("".join(p.value if isinstance(p, ast.Constant) else "…" for p in node.values))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
-    return "\n".join(texts)
+def literals(path: Path) -> list[str]:
+    """The strings of a module as they read, without docstrings."""
+    texts: list[str] = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        named = {
+            target.id: value
+            for assigned in ast.walk(node)
+            if isinstance(assigned, ast.Assign)
+            for target in assigned.targets
+            if isinstance(target, ast.Name) and (value := read(assigned.value, {}))
+        }
+        docstrings = {
+            id(each.value)
+            for each in ast.walk(node)
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+        }
+        texts += [read(each, named) for each in ast.walk(node) if id(each) not in docstrings]
+    return [text for text in texts if text]
+
+
+def read(node: ast.AST, named: dict[str, str]) -> str:
+    """The text of a string expression, with `…` for what is put in unless it is a string with a name here."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(read(part, named) or "…" for part in parts)
+        case ast.FormattedValue(value=ast.Name(id=name)):
+            return named.get(name, "")
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return read(left, named) + read(right, named)
+    return ""
 
 
 @pytest.fixture(scope="module")
-def modules() -> list[str]:
-    return [literal_texts(path) for path in sorted((ROOT / "tileops").rglob("*.py"))]
+def said() -> list[str]:
+    return [text for path in sorted((ROOT / "tileops").rglob("*.py")) for text in literals(path)]
 
 
 def test_the_page_has_messages() -> None:
@@ -34,8 +57,8 @@ def test_the_page_has_messages() -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_message_is_raised(message: str, modules: list[str]) -> None:
+def test_message_is_raised(message: str, said: list[str]) -> None:
     words = re.findall(r"[A-Za-z]{4,}", message.replace("tileops", ""))
     assert words, "a message without words"
-    found = any(all(word in text for word in words) for text in modules)
-    assert found, f"no module of tileops says {message!r}"
+    found = any(all(word in text for word in words) for text in said)
+    assert found, f"no string of tileops says {message!r}"
