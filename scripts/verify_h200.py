@@ -2,6 +2,8 @@
 
     python scripts/verify_h200.py                     every implemented operator
     python scripts/verify_h200.py --op GemmFwdOp      only this one; records of others stay
+    python scripts/verify_h200.py --check             run nothing; exit 1 and name the operators whose record
+                                                      is missing, failed or older than their kernels
 
 The record, docs/data/h200/verification.json, holds device, driver, date and versions of each operator's
 run, and the hash of the kernel sources that ran: pages show it, and say when they have changed since.
@@ -33,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=RECORD, help="the record to write or extend")
     parser.add_argument("--jobs", default="8", help="test processes")
+    parser.add_argument("--check", action="store_true", help="only say which records are stale")
     options = parser.parse_args(arguments)
 
     from tileops.provenance import kernel_hash
@@ -46,12 +49,15 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    if options.check:
+        return check(options.op or implemented, options.out)
     if reason := hopper.unavailable():
         print(f"cannot verify here: {reason}", file=sys.stderr)
         return 2
     status, found = run_suite(options.op, options.jobs)
     facts = machine()
     record = json.loads(options.out.read_text()) if options.out.is_file() else {"ops": {}}
+    found = {name: result for name, result in found.items() if name in (options.op or implemented)}
     for name, result in found.items():
         record["ops"][name] = {"kernel_hash": kernel_hash(name), **facts, **result}
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -59,6 +65,25 @@ def main(arguments: list[str] | None = None) -> int:
     for name, result in found.items():
         print(f"{name}: {result['passed']} passed, {result['failed']} failed")
     return status
+
+
+def check(operators: list[str], path: Path) -> int:
+    """1 when the record of an operator does not speak of its kernels as they are."""
+    from tileops.provenance import kernel_hash
+
+    record = json.loads(path.read_text())["ops"] if path.is_file() else {}
+    stale = {}
+    for name in operators:
+        run = record.get(name)
+        if run is None:
+            stale[name] = "never ran"
+        elif run["kernel_hash"] != kernel_hash(name):
+            stale[name] = f"its kernels have changed since {run['date']}"
+        elif run["failed"]:
+            stale[name] = f"{run['failed']} tests failed on {run['date']}"
+    for name, why in stale.items():
+        print(f"{name}: {why}")
+    return 1 if stale else 0
 
 
 def run_suite(operators: list[str], jobs: str) -> tuple[int, dict[str, Any]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SoftmaxFwdOp,
         SumFwdOp,
     )
+    from tileops.targets.errors import TargetError
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "RMSNormFwdOp",
     "SoftmaxFwdOp",
     "SumFwdOp",
+    "TargetError",
     "UnsupportedDeviceError",
 ]
 
@@ -48,6 +50,7 @@ _ELSEWHERE = {
     "Op": "op",
     "CallError": "errors",
     "ManifestError": "errors",
+    "TargetError": "targets.errors",
     "UnsupportedDeviceError": "errors",
 }
 

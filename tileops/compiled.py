@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad, profiler
 from torch.utils._device import DeviceContext
 
-from tileops.fail import failures
+from tileops.fail import failures, refuse_large
 from tileops.spec.codegen import generate
 from tileops.spec.expressions import GLOBALS
 from tileops.spec.model import DTYPES, OpSpec
@@ -103,6 +103,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "grad_enabled": torch.is_grad_enabled,
         "is_compiling": torch.compiler.is_compiling,
         "strided": torch.strided,
+        "refuse_large": functools.partial(refuse_large, spec),
         "solve": functools.partial(_solve, fail["fail_unsolvable"]),
         "undisturbed": undisturbed,
     }

@@ -14,7 +14,7 @@ class CallError(ValueError):
 
 
 class UnsupportedDeviceError(RuntimeError):
-    """The machine cannot run the program that the call needs: another GPU, or no compiler."""
+    """The device of the tensors, or the one that `target` names, cannot run the programs."""
 
 
 class ManifestError(Exception):

@@ -9,7 +9,7 @@ from typing import Any
 from tileops.errors import CallError
 from tileops.spec.model import OpSpec
 
-__all__ = ["failures", "not_implemented"]
+__all__ = ["failures", "not_implemented", "refuse_large"]
 
 
 def failures(spec: OpSpec) -> dict[str, Any]:
@@ -97,6 +97,13 @@ def _evaluation(spec: OpSpec, error: Exception) -> Exception:
     rules = {" ".join(rule.rule.split()): rule.message for rule in spec.rules}
     what = f"{rules.get(expression, '')} [{expression}]" if kind == "rule" else f"[{text}]"
     return CallError(f"{spec.name}: {what}: {error}" + (f" (got {got})" if got else ""))
+
+
+def refuse_large(spec: OpSpec, sizes: Mapping[str, Any]) -> None:
+    """Raise if one of the sizes needs more than 31 bits."""
+    for name, size in sizes.items():
+        if isinstance(size, int) and size > 0x7FFFFFFF:
+            raise CallError(f"{spec.name}: {name} must be less than 2**31, got {size}")
 
 
 def not_implemented(spec: OpSpec) -> NotImplementedError:

@@ -1,7 +1,8 @@
 """Every implemented operator is a `torch.library` operator: `torch.ops.tileops.rms_norm` and its like.
 
 Params are in the schema, so `torch.compile(fullgraph=True)`, `torch.export` and `opcheck` see plain operators
-and no Python object. The last argument names an implementation, or is `None`.
+and no Python object. The last two arguments are the target and the implementation that were asked for, or
+`None`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def schema(spec: OpSpec) -> str:
         raise ValueError(f"{spec.name}: operators that write their inputs cannot be registered yet")
     arguments = [f"Tensor{'?' * member.optional} {name}" for name, member in spec.inputs.items()]
     arguments += [f"{ParamType(param.type).schema} {name}" for name, param in spec.params.items()]
-    arguments.append("str? implementation")
+    arguments += ["str? target", "str? implementation"]
     returns = ", ".join("Tensor" for _ in spec.outputs)
     returns = returns if len(spec.outputs) == 1 else f"({returns})"
     return f"{spec.torch_name}({', '.join(arguments)}) -> {returns}"
@@ -51,12 +52,12 @@ def register(spec: OpSpec) -> Any:
     count = len(spec.inputs)
 
     def run(*arguments: Any) -> Any:
-        *values, implementation = arguments[count:]
-        runner = runner_for(spec.name, None, implementation)
+        *values, target, implementation = arguments[count:]
+        runner = runner_for(spec.name, target, implementation)
         return compiled.core(None, runner, *arguments[:count], *normalize(spec, values))
 
     def fake(*arguments: Any) -> Any:
-        values = normalize(spec, arguments[count:-1])
+        values = normalize(spec, arguments[count:-2])
         device, outputs = compiled.outputs(*arguments[:count], *values)
         made = tuple(torch.empty(shape, dtype=dtype, device=device) for shape, dtype in outputs)
         return made[0] if len(made) == 1 else made

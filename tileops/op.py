@@ -40,7 +40,8 @@ class Op:
 
     Raises:
         CallError: A param has a wrong type or value, or `implementation` is unknown.
-        UnsupportedDeviceError: This machine cannot run `target`.
+        UnsupportedDeviceError: This machine has no GPU for `target`.
+        TargetError: It has no compiler for `target`.
 
     Examples:
         >>> import tileops
@@ -94,11 +95,12 @@ class Op:
         raise NotImplementedError(f"{type(self).__name__} must define forward")
 
     # ------------------------------------------------------------------------------- asking about calls
-    def explain(self, *tensors: Tensor | None) -> Explanation:
+    def explain(self, *tensors: Tensor | None, **named: Tensor | None) -> Explanation:
         """Which implementation would serve a call with these tensors, why not the others, and what is copied.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
+            **named: Those that the call passes by name.
 
         Returns:
             An `Explanation`; its `str` is a readable report. Nothing is built or launched.
@@ -106,36 +108,37 @@ class Op:
         Raises:
             CallError: The call would be refused.
         """
-        facts = self._facts(tensors)
-        return explain(
-            self.spec, facts, self._target_for(facts["device"]), self._implementation, self._padded(tensors)
-        )
+        slots = self._slots(tensors, named)
+        facts = self._facts(slots)
+        return explain(self.spec, facts, self._target_for(facts["device"]), self._implementation, slots)
 
-    def build(self, *tensors: Tensor | None) -> None:
+    def build(self, *tensors: Tensor | None, **named: Tensor | None) -> None:
         """Build the kernel for calls like this one ahead of time, say before a CUDA graph is captured.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
+            **named: Those that the call passes by name.
 
         Raises:
             CallError: The call would be refused.
             NotImplementedError: No implementation serves it.
         """
-        facts = self._facts(tensors)
+        facts = self._facts(self._slots(tensors, named))
         target = self._target_for(facts["device"])
         implementation = choose(self.spec, facts, target, self._implementation)
         build(self.spec, make_key(self.spec, implementation, facts, target))
 
-    def validate(self, *tensors: Tensor | None) -> None:
-        """Check a call completely without running it.
+    def validate(self, *tensors: Tensor | None, **named: Tensor | None) -> None:
+        """Check types, ranks, dtypes, sizes, devices and rules of a call without running it.
 
         Args:
             *tensors: The call's tensors.
+            **named: Those that the call passes by name.
 
         Raises:
             CallError: What the call would raise.
         """
-        self._facts(tensors)
+        self._facts(self._slots(tensors, named))
 
     def eval_roofline(self) -> Roofline:
         """The least work of the last call: floating-point operations and bytes of memory traffic.
@@ -143,7 +146,7 @@ class Op:
         Raises:
             RuntimeError: There was no call yet. Calls inside a compiled graph are not seen.
         """
-        return roofline(self.spec, self._facts(self._last_tensors()))
+        return roofline(self.spec, self._facts(self._last_slots()))
 
     def total_memory(self) -> int:
         """Bytes of all tensors of the last call: inputs and outputs.
@@ -151,7 +154,7 @@ class Op:
         Raises:
             RuntimeError: There was no call yet.
         """
-        return tensor_bytes(self._facts(self._last_tensors()))
+        return tensor_bytes(self._facts(self._last_slots()))
 
     # --------------------------------------------------------------------------------------- value object
     @property
@@ -188,14 +191,14 @@ class Op:
         if torch.compiler.is_compiling():
             if self._overload is None:  # a plain sentence: the tracer follows nothing more
                 raise NotImplementedError(f"{self.spec.name} is specified and not yet implemented")
-            return self._overload(*tensors, *_listed(self._values), self._implementation)
+            return self._overload(*tensors, *_listed(self._values), self._target, self._implementation)
         compiled = compile_spec(self.spec.name)
         device, made = compiled.outputs(*tensors, *self._values)  # refuse before the dispatcher does
         for name, tensor in zip(self.spec.inputs, tensors, strict=True):
             if tensor is not None and tensor.layout is not torch.strided:
                 raise CallError(f"{self.spec.name}: {name} must be a strided tensor, got {tensor.layout}")
         if self._overload is not None:
-            result = self._overload(*tensors, *_listed(self._values), self._implementation)
+            result = self._overload(*tensors, *_listed(self._values), self._target, self._implementation)
         elif (fake := next((t for t in tensors if isinstance(t, FakeTensor)), None)) is not None:
             with fake.fake_mode:
                 outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in made]
@@ -206,27 +209,34 @@ class Op:
         self._last = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
         return result
 
-    def _facts(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
-        missing = len(self.spec.inputs) - len(tensors)
-        if missing < 0:
-            raise CallError(f"{self.spec.name}: takes {len(self.spec.inputs)} tensors, got {len(tensors)}")
-        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*tensors, *[None] * missing, *self._values)
+    def _slots(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """Every input by name, `None` for those that a call leaves out."""
+        names = list(self.spec.inputs)
+        if len(tensors) > len(names):
+            raise CallError(f"{self.spec.name}: takes {len(names)} tensors, got {len(tensors)}")
+        given = dict(zip(names, tensors, strict=False))
+        for name in named:
+            if name not in names or name in given:
+                why = "is given twice" if name in given else f"is not an input; there are {', '.join(names)}"
+                raise CallError(f"{self.spec.name}: {name} {why}")
+        return {name: {**given, **named}.get(name) for name in names}
+
+    def _facts(self, slots: dict[str, Any]) -> dict[str, Any]:
+        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*slots.values(), *self._values)
         return facts
 
-    def _last_tensors(self) -> tuple[Tensor | None, ...]:
+    def _last_slots(self) -> dict[str, Tensor | None]:
         last = self._last
         if last is None:
             raise RuntimeError(f"{self.spec.name}: there was no call yet whose cost could be told")
         pairs = zip(last[::2], last[1::2], strict=True)
-        return tuple(None if s is None else torch.empty(s, dtype=d, device="meta") for s, d in pairs)
+        tensors = [None if s is None else torch.empty(s, dtype=d, device="meta") for s, d in pairs]
+        return dict(zip(self.spec.inputs, tensors, strict=True))
 
     def _target_for(self, device: torch.device) -> str:
         if device.type != "meta":
             return self._runner.target_for(device)
         return self._target or ("hopper" if targets.get("hopper").unavailable() is None else "cpu")
-
-    def _padded(self, tensors: tuple[Any, ...]) -> dict[str, Any]:
-        return dict(zip(self.spec.inputs, [*tensors, *[None] * len(self.spec.inputs)], strict=False))
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
@@ -252,4 +262,5 @@ def _require_target(name: str, target: str) -> None:
         )
     reason = targets.get(target).unavailable()
     if reason is not None:
-        raise UnsupportedDeviceError(f"{name}: target={target!r} cannot run here: {reason}")
+        kind = targets.TargetError if target == "cpu" else UnsupportedDeviceError  # a compiler, or a GPU
+        raise kind(f"{name}: target={target!r} cannot run here: {reason}")

@@ -1,4 +1,4 @@
-"""Runs the probes of `expected.py` against a specification: the manifest's, or a mutation of it."""
+"""Runs the probes of `expected` against a specification: the manifest's, or a mutation of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNNABLE = 1 << 18  # elements of the largest tensor of a probe that is also run
 
 
 def run_battery(spec: OpSpec) -> None:
-    """Raise unless the specification does what `expected.py` says of its operator."""
+    """Raise unless the specification does what `expected` says of its operator."""
     compare_signatures(operator(spec), spec)
     expected, functions = EXPECTED[spec.name], compile_functions(spec)
     runner = Runner(spec, None, None)

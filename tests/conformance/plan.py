@@ -62,10 +62,10 @@ def specs(implemented: bool = True) -> list[OpSpec]:
 @functools.cache
 def calls(all_rows: bool, implemented: bool = True) -> list[Call]:
     """The calls of a run: every case with one dtype row, in turn, so that every row is met; or all rows."""
-    return [call for spec in specs(implemented) for call in _calls_of(spec, all_rows)]
+    return [call for spec in specs(implemented) for call in calls_of(spec, all_rows)]
 
 
-def _calls_of(spec: OpSpec, all_rows: bool) -> Iterator[Call]:
+def calls_of(spec: OpSpec, all_rows: bool) -> Iterator[Call]:
     met: set[str] = set()
     pending: list[Call] = []
     for index, case in enumerate(spec.cases):

@@ -18,7 +18,7 @@ def test_opcheck(first_call: Call, device: str) -> None:
     inputs = make_inputs(first_call.spec, first_call.bound, device=device)
     params = [list(v) if isinstance(v, tuple) else v for v in first_call.params.values()]
     overload = getattr(torch.ops.tileops, operator(first_call.spec).spec.torch_name).default
-    torch.library.opcheck(overload, (*inputs, *params, None))
+    torch.library.opcheck(overload, (*inputs, *params, None, None))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -17,7 +17,7 @@ from tileops.errors import ManifestError
 from tileops.op import Op
 from tileops.spec import all_specs
 
-CORE = {"CallError", "ManifestError", "Op", "UnsupportedDeviceError"}
+CORE = {"CallError", "ManifestError", "Op", "TargetError", "UnsupportedDeviceError"}
 
 
 def literal_all(module) -> list[str]:

@@ -183,6 +183,23 @@ def test_tensors_elsewhere_than_the_chosen_target(monkeypatch: pytest.MonkeyPatc
         )
 
 
+@pytest.mark.parametrize("way", ["profiler", "compile"])
+def test_the_chosen_target_holds_on_the_way_through_the_dispatcher(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tileops import targets
+
+    monkeypatch.setattr(targets.get("hopper"), "unavailable", lambda: None)
+    op, x = tileops.SoftmaxFwdOp(target="hopper"), torch.randn(2, 8)
+    torch.compiler.reset()
+    with pytest.raises(CallError, match="target='hopper' was chosen, but the tensors are on cpu"):
+        if way == "compile":
+            torch.compile(lambda t: op(t), fullgraph=True)(x)
+        else:
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+                op(x)
+
+
 SPECIFIED = {
     "SumFwdOp": ({"dim": 0}, [(4, 5)], (5,)),
     "AvgPool2dFwdOp": ({"kernel_size": 2}, [(1, 3, 8, 8)], (1, 3, 4, 4)),
@@ -208,3 +225,30 @@ def test_an_operator_that_is_only_specified(name: str) -> None:
 def test_every_error_of_a_call_is_a_value_error() -> None:
     assert issubclass(CallError, ValueError)
     assert not issubclass(tileops.UnsupportedDeviceError, CallError)
+
+
+def test_sizes_of_two_to_the_31_and_more_are_refused_by_name() -> None:
+    large = torch.empty(1, 2**31, dtype=HALF, device="meta")
+    for refused, name in [
+        (lambda: tileops.GemmFwdOp().explain(large, large), "K"),
+        (lambda: tileops.SoftmaxFwdOp(dim=-1)(large), "N"),
+        (lambda: tileops.RMSNormFwdOp(normalized_shape=(2**31,)).build(large), "N"),
+    ]:
+        with pytest.raises(CallError, match=rf"{name} must be less than 2\*\*31, got {2**31}"):
+            refused()
+
+
+def test_a_flattened_size_may_be_larger() -> None:
+    rows = torch.empty(2**31 + 1, 4, dtype=HALF, device="meta")
+    assert tileops.RMSNormFwdOp(normalized_shape=(4,))(rows).shape == rows.shape
+
+
+def test_explain_build_and_validate_take_tensors_by_name_as_calls_do() -> None:
+    op = attention()
+    assert op.explain(Q, KV, v=KV).implementation == "flash"
+    op.build(Q, k=KV, v=KV)
+    op.validate(q=Q, k=KV, v=KV)
+    with pytest.raises(CallError, match="w is not an input; there are q, k, v"):
+        op.explain(Q, KV, KV, w=KV)
+    with pytest.raises(CallError, match="k is given twice"):
+        op.validate(Q, KV, k=KV)

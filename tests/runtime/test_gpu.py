@@ -31,17 +31,18 @@ def check(result: torch.Tensor, x: torch.Tensor, weight: torch.Tensor | None) ->
 # ----------------------------------------------------------------------------------------------- streams
 def test_a_call_runs_on_the_current_stream() -> None:
     op, (x, weight) = rms(), inputs(64)
+    twos = torch.full_like(x, 2.0)
     op(x, weight)
     torch.cuda.synchronize()
-    side, ready = torch.cuda.Stream(), torch.cuda.Event()
+    side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        torch.cuda._sleep(50_000_000)  # tens of milliseconds: a launch elsewhere would read what comes next
-        x.copy_(torch.full_like(x, 2.0))
+        torch.cuda._sleep(
+            500_000_000
+        )  # a quarter of a second: a launch on another stream would not wait for it
+        x.copy_(twos)
         result = op(x, weight)
-        ready.record()
-    assert not ready.query()  # the call did not wait for the device
     side.synchronize()
-    check(result, torch.full_like(x, 2.0), weight)
+    check(result, twos, weight)
 
 
 def test_work_that_follows_on_the_stream_sees_the_result() -> None:

@@ -64,15 +64,15 @@ def overload(op: Op) -> Any:
 def test_schemas_have_every_param_and_no_default() -> None:
     assert str(overload(OPS["RMSNormFwdOp"][0])._schema) == (
         "tileops::rms_norm(Tensor x, Tensor? weight, SymInt[] normalized_shape, float eps, "
-        "str? implementation) -> Tensor"
+        "str? target, str? implementation) -> Tensor"
     )
     assert str(overload(OPS["FusedAddRMSNormFwdOp"][0])._schema) == (
         "tileops::fused_add_rms_norm(Tensor x, Tensor residual, Tensor weight, float eps, "
-        "str? implementation) -> (Tensor, Tensor)"
+        "str? target, str? implementation) -> (Tensor, Tensor)"
     )
     for op, _ in OPS.values():
         schema = overload(op)._schema
-        names = [*op.spec.inputs, *op.spec.params, "implementation"]
+        names = [*op.spec.inputs, *op.spec.params, "target", "implementation"]
         assert [argument.name for argument in schema.arguments] == names
         assert not any(argument.has_default_value() for argument in schema.arguments)
 
@@ -83,35 +83,35 @@ def test_opcheck(name: str) -> None:
     params = [list(v) if isinstance(v, tuple) else v for v in op.params.values()]
     inputs = tensors(5)
     absent = [None] * (len(op.spec.inputs) - len(inputs))
-    torch.library.opcheck(overload(op), (*inputs, *absent, *params, None))
+    torch.library.opcheck(overload(op), (*inputs, *absent, *params, None, None))
 
 
 def test_opcheck_of_a_view() -> None:
-    torch.library.opcheck(overload(OPS["RMSNormFwdOp"][0]), (torch.randn(64, 5).T, W, [64], 1e-6, None))
+    torch.library.opcheck(overload(OPS["RMSNormFwdOp"][0]), (torch.randn(64, 5).T, W, [64], 1e-6, None, None))
 
 
 def test_params_reach_the_operator_as_lists() -> None:
-    same(torch.ops.tileops.rms_norm(X, W, [64], 1e-6, None), OPS["RMSNormFwdOp"][0](X, W))
+    same(torch.ops.tileops.rms_norm(X, W, [64], 1e-6, None, None), OPS["RMSNormFwdOp"][0](X, W))
     same(
-        torch.ops.tileops.rms_norm(X.view(4, 8, 8), None, [8, 8], 1e-6, None).view(4, 64),
+        torch.ops.tileops.rms_norm(X.view(4, 8, 8), None, [8, 8], 1e-6, None, None).view(4, 64),
         OPS["RMSNormFwdOp"][0](X),
     )
     # An integer where a float belongs, and the name of an implementation.
     torch.testing.assert_close(
-        torch.ops.tileops.rms_norm(X, W, [64], 1, "long_rows"), F.rms_norm(X, (64,), W, 1.0)
+        torch.ops.tileops.rms_norm(X, W, [64], 1, None, "long_rows"), F.rms_norm(X, (64,), W, 1.0)
     )
 
 
 def test_the_operator_refuses_what_the_class_refuses() -> None:
     rms_norm = torch.ops.tileops.rms_norm
     for call, message in [
-        (lambda: rms_norm(X, W, [63], 1e-6, None), r"x must have shape \[\*B \*normalized_shape\]"),
+        (lambda: rms_norm(X, W, [63], 1e-6, None, None), r"x must have shape \[\*B \*normalized_shape\]"),
         (
-            lambda: rms_norm(X, W, [64], 1e-6, "fast"),
+            lambda: rms_norm(X, W, [64], 1e-6, None, "fast"),
             r"implementation='fast' does not exist; there are 'rows'",
         ),
-        (lambda: rms_norm(X, None, [], 1e-6, None), r"normalized_shape must name at least one axis"),
-        (lambda: rms_norm(X.double(), W, [64], 1e-6, None), r"x must have dtype"),
+        (lambda: rms_norm(X, None, [], 1e-6, None, None), r"normalized_shape must name at least one axis"),
+        (lambda: rms_norm(X.double(), W, [64], 1e-6, None, None), r"x must have dtype"),
     ]:
         with pytest.raises(CallError, match=f"^RMSNormFwdOp: {message}"):
             call()

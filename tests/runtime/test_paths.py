@@ -151,7 +151,7 @@ def test_inference_mode() -> None:
 def test_autocast_casts_nothing() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert torch.equal(OP(X, W), WANT)
-        profiled = torch.ops.tileops.rms_norm(X, W, [64], 1e-6, None)
+        profiled = torch.ops.tileops.rms_norm(X, W, [64], 1e-6, None, None)
     assert torch.equal(profiled, WANT)
 
 

@@ -57,8 +57,8 @@ class GroupedQueryAttentionDenseFwdOp(Op):
 
     Numerics:
         Logits, softmax and accumulation are float32. The probabilities are rounded to the dtype of `v`
-        before they multiply it, as tensor cores need; the output is rounded once, at the store. Two runs
-        are bitwise equal.
+        before they multiply it, as tensor cores need; on the H200 those below $2^{-126}$ are 0. The output
+        is rounded once, at the store. Two runs are bitwise equal.
 
     Source:
         J. Ainslie et al., [GQA](https://arxiv.org/abs/2305.13245), 2023; T. Dao,

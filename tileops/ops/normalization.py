@@ -189,7 +189,8 @@ class FusedAddRMSNormFwdOp(Op):
             weight: Factor $w$ of each element of a row.
 
         Returns:
-            The normalized rows and the rounded sum.
+            y: The normalized rows.
+            residual_out: The rounded sum, in the shape and dtype of `x`.
         """
         return self._call(x, residual, weight)
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from tileops.spec.binding import emit_branches, emit_params, emit_rank, emit_sizes
 from tileops.spec.dtypes import PROMOTED, SlotDtype, slot_dtypes
 from tileops.spec.expressions import Expression
-from tileops.spec.launch import emit_call, emit_launch
+from tileops.spec.launch import emit_call, emit_large, emit_launch
 from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Branch, Pattern
 from tileops.spec.source import Source, comment, prune
@@ -201,4 +201,5 @@ def _emit_facts(checks: Source, after: Source, spec: OpSpec) -> None:
         static = ", ".join(f"{s!r}: {Expression(text).python}" for s, text in implementation.static.items())
         checks.line(f"facts[{'domain:' + name!r}] = ({domain}){comment('domain', name)}")
         checks.line(f"facts[{'static:' + name!r}] = {{{static}}}{comment('static', name)}")
+    emit_large(after, spec)
     after.line("return facts")

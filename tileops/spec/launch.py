@@ -8,7 +8,7 @@ from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Pattern
 from tileops.spec.source import Source, comment
 
-__all__ = ["emit_call", "emit_launch"]
+__all__ = ["emit_call", "emit_large", "emit_launch"]
 
 
 def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
@@ -19,6 +19,7 @@ def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
         _emit_meta(out, spec)
         out.line("raise fail_not_implemented()")
         return
+    emit_large(out, spec)
     out.line("entry = runner.kernels.get(key)")
     with out.block("if entry is None:"):
         _emit_meta(out, spec)
@@ -39,6 +40,22 @@ def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
     with out.block("else:"):
         _emit_launches(out, spec)
     _emit_return(out, spec)
+
+
+def emit_large(out: Source, spec: OpSpec) -> None:
+    """Programs count single sizes in 32 bits; only what a splat flattens may be larger."""
+    sizes = [name for name in dict.fromkeys([*_single_sizes(spec), *spec.let]) if name not in spec.params]
+    named = ", ".join(f"{name!r}: n_{name}" for name in sizes)
+    for name, member in spec.inputs.items():
+        given = f"t_{name} is not None and " if member.optional else ""
+        out.line(f"if {given}t_{name}.numel() > 0x7FFFFFFF: refuse_large({{{named}}})")
+
+
+def _single_sizes(spec: OpSpec) -> list[str]:
+    """Names that patterns bind to one size of one tensor."""
+    patterns = [Pattern.parse(member.shape) for member in spec.inputs.values()]
+    items = [item for pattern in patterns for branch in pattern.branches for item in branch.items]
+    return [item.name for item in items if item.name is not None and not item.splat]
 
 
 def _emit_return(out: Source, spec: OpSpec) -> None:

@@ -48,11 +48,13 @@ def all_specs() -> dict[str, OpSpec]:
 
 
 def load(name: str) -> OpSpec:
-    """One operator by its class name."""
-    try:
-        return all_specs()[name]
-    except KeyError:
-        raise ManifestError(f"no file of {manifest_dir()} declares an operator {name!r}") from None
+    """One operator by its class name. Only the file that declares it is read as a manifest."""
+    entry = re.compile(rf"^{re.escape(name)}\s*:", re.MULTILINE)
+    for family in families():
+        text = (manifest_dir() / f"{family}.yaml").read_text(encoding="utf-8")
+        if entry.search(text) and name in (found := load_family(family)):
+            return found[name]
+    raise ManifestError(f"no file of {manifest_dir()} declares an operator {name!r}")
 
 
 def merged(files: Iterable[dict[str, OpSpec]]) -> dict[str, OpSpec]:

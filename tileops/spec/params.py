@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -66,7 +67,7 @@ def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool
     if member == "bool":
         return isinstance(value, bool), value
     if member == "int":
-        return _is_int(value), value
+        return _is_int(value), _as_int(value)
     if member == "float":
         return _as_float(value)
     if member == "str":
@@ -75,7 +76,7 @@ def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool
         return is_dtype(value), value
     if member == "tuple[int, ...]":
         fits = isinstance(value, (tuple, list)) and all(map(_is_int, value))
-        return fits, tuple(value) if fits else value
+        return fits, tuple(map(_as_int, value)) if fits else value
     return False, value
 
 
@@ -89,8 +90,15 @@ def _as_float(value: Any) -> tuple[bool, Any]:
 
 
 def _is_int(value: Any) -> bool:
-    """An integer, also a symbolic one that `torch.compile` passes; never a bool."""
-    return (isinstance(value, int) and not isinstance(value, bool)) or type(value).__name__ == "SymInt"
+    """An integer, also NumPy's or a symbolic one that `torch.compile` passes; never a bool or an array."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, numbers.Integral) or type(value).__name__ == "SymInt"
+
+
+def _as_int(value: Any) -> Any:
+    """Python's integer; a symbolic one stays what it is."""
+    return int(value) if isinstance(value, numbers.Integral) else value
 
 
 PARAM_TYPES = ParamType._SCHEMA

@@ -37,8 +37,10 @@ def make_meta(spec: OpSpec, case: BoundCase) -> list[Tensor | None]:
     out: list[Tensor | None] = []
     for name in spec.inputs:
         shape, dtype = case.shapes[name], case.dtypes[name]
-        present = shape is not None and dtype is not None
-        out.append(torch.empty(shape, dtype=DTYPE[dtype], device="meta") if present else None)
+        if shape is None or dtype is None:
+            out.append(None)
+        else:
+            out.append(torch.empty(shape, dtype=DTYPE[dtype], device="meta"))
     return out
 
 

@@ -40,7 +40,8 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
     good += [Good(_norm((2, 64), **{**every, name: None}), ((2, 64),), "rows") for name in names]
     bad = [
         Bad("normalized_shape must name at least one axis", _norm((2, 64), (), **none)),
-        Bad("normalized_shape must not contain a zero", _norm((2, 0), (0,), **none)),
+        Bad("sizes in normalized_shape must be positive", _norm((2, 0), (0,), **none)),
+        Bad("sizes in normalized_shape must be positive", _norm((2, 4), (-2, -2), **none)),
         Bad("x must have at least 1 dimension", _norm((), **none)),
         Bad("with *normalized_shape = (64,)", _norm((2, 63), **none)),
         Bad("x must be a torch.Tensor", _norm(None, **none)),
