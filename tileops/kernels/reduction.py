@@ -103,7 +103,7 @@ def softmax(key: Key) -> Kernel:
     def launch(run, x, y, n):
         run(x.view(-1, n), y.view(-1, n))
 
-    claims = wide_access(8 if key.aligned else 1, dtype)
+    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
     return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
 
 
@@ -144,7 +144,7 @@ def softmax_long(key: Key) -> Kernel:
     def launch(run, x, y, n):
         run(x.view(-1, n), y.view(-1, n))
 
-    claims = wide_access(8 if key.aligned else 1, dtype)
+    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
     return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
 
 
@@ -200,7 +200,7 @@ def softmax_split(key: Key) -> Kernel:
         x, y = x.view(-1, n), y.view(-1, n)
         run(x, torch.empty((2, x.shape[0], -(-n // PIECE)), dtype=torch.float32, device=x.device), y)
 
-    claims = wide_access(8 if key.aligned else 1, dtype)
+    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
     return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
 
 
@@ -270,5 +270,5 @@ def softmax_columns(key: Key) -> Kernel:
     def launch(run, x, y, n, inner):
         run(x.view(-1, n, inner), y.view(-1, n, inner))
 
-    claims = wide_access(8 if key.aligned else 1, dtype)
+    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
     return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
