@@ -44,7 +44,9 @@ def _same_dtype(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> Cal
 def _row(spec: OpSpec, slots: Sequence[str], got: Sequence[Any]) -> CallError:
     found = ", ".join(f"{slot} {_short(dtype)}" for slot, dtype in zip(slots, got, strict=True))
     rows = "; ".join(", ".join(f"{slot} {row[slot]}" for slot in slots) for row in spec.rows)
-    return CallError(f"{spec.name}: the dtypes {found} do not go together; supported rows: {rows}")
+    free = [name for name, param in spec.params.items() if "dtype" in param.type]
+    choice = f"; {' or '.join(free)} chooses" if free else ""
+    return CallError(f"{spec.name}: the dtypes {found} do not go together; supported rows: {rows}{choice}")
 
 
 def _size(spec: OpSpec, slot: str, item: str, want: Any, shape: Sequence[int]) -> CallError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tileops import targets
+from tileops._once import BuildOnce
 from tileops.compiled import dtype_name
 from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.fail import not_implemented
@@ -98,26 +98,21 @@ def trace(spec: OpSpec, key: Key) -> Kernel:
     return factory(spec, key.implementation)(key)
 
 
-_entries: dict[Key, Entry] = {}
-_locks: dict[Key, threading.Lock] = {}
-_locks_guard = threading.Lock()
+_entries: BuildOnce[Key, Entry] = BuildOnce()
 
 
 def build(spec: OpSpec, key: Key) -> Entry:
     """Compile the kernel of a key, once in the process; other threads that ask for it wait."""
-    with _locks_guard:
-        lock = _locks.setdefault(key, threading.Lock())
-    with lock:
-        if key in _entries:
-            return _entries[key]
-        started = time.perf_counter()
-        kernel = trace(spec, key)
-        target = targets.get(key.target)
-        runs = tuple(target.compile(program, kernel.pass_configs or None) for program in kernel.programs)
-        entry = Entry(kernel.launch, runs[0] if len(runs) == 1 else runs, key.implementation)
-        _entries[key] = entry
-        log.info("built %s in %.2f s", key, time.perf_counter() - started)
-        return entry
+    return _entries.get(key, lambda: _compile(spec, key))
+
+
+def _compile(spec: OpSpec, key: Key) -> Entry:
+    started = time.perf_counter()
+    kernel = trace(spec, key)
+    target = targets.get(key.target)
+    runs = tuple(target.compile(program, kernel.pass_configs or None) for program in kernel.programs)
+    log.info("built %s in %.2f s", key, time.perf_counter() - started)
+    return Entry(kernel.launch, runs[0] if len(runs) == 1 else runs, key.implementation)
 
 
 @functools.cache

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from tileops import runner
+from tileops._once import BuildOnce
 
 
 @pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No kernel is known to the process; those in the cache folder are found again without a compiler."""
-    monkeypatch.setattr(runner, "_entries", {})
+    monkeypatch.setattr(runner, "_entries", BuildOnce())
     runner.runner_for.cache_clear()
     yield
     runner.runner_for.cache_clear()

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tileops import cache, runner, targets
+from tileops._once import BuildOnce
 
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty cache folder, and a process that has built nothing."""
     monkeypatch.setenv("TILELANG_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(runner, "_entries", {})
+    monkeypatch.setattr(runner, "_entries", BuildOnce())
     return targets.cache_dir()
 
 

@@ -53,7 +53,7 @@ REFUSED = {
         (Q, KV, KV),
         "GroupedQueryAttentionDenseFwdOp: the dtypes q float16, o bfloat16 do not go together; "
         "supported rows: q float16, o float16; q bfloat16, o bfloat16; "
-        "q float8_e4m3fn, o float16; q float8_e4m3fn, o bfloat16",
+        "q float8_e4m3fn, o float16; q float8_e4m3fn, o bfloat16; out_dtype chooses",
     ),
     "size of a param": (
         rms,

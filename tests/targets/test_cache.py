@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tests.targets.programs.elementwise import silu_1d
+from tileops._once import BuildOnce
 from tileops.targets import TargetError, cache_dir, clear, cpu, entries
-from tileops.targets._once import BuildOnce
 
 ROOT = Path(__file__).resolve().parents[2]
 # What another process does with the folder named by its argument.
@@ -111,7 +111,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_build_that_fails_leaves_nothing_behind() -> None:
-    once, calls = BuildOnce[int](), []
+    once, calls = BuildOnce[str, int](), []
 
     def fail() -> int:
         calls.append(1)
@@ -127,7 +127,7 @@ def test_a_build_that_fails_leaves_nothing_behind() -> None:
 def test_threads_build_different_keys_at_the_same_time() -> None:
     import threading
 
-    once, meet = BuildOnce[int](), threading.Barrier(2, timeout=10)
+    once, meet = BuildOnce[str, int](), threading.Barrier(2, timeout=10)
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(lambda key: once.get(key, meet.wait), "ab")) in ([0, 1], [1, 0])
 

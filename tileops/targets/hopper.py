@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ._once import BuildOnce
+from tileops._once import BuildOnce
+
 from ._store import make_folder, remember
 from .cache_dir import StrPath, cache_dir
 from .errors import TargetError
@@ -22,7 +23,7 @@ _NO_NVCC = (
     "with nvcc in PATH or its folder in CUDA_HOME"
 )
 
-_compiled: BuildOnce[tuple[Callable[..., None], Any]] = BuildOnce()
+_compiled: BuildOnce[str, tuple[Callable[..., None], Any]] = BuildOnce()
 
 
 class Lowered(NamedTuple):

@@ -7,13 +7,14 @@ the order of summation and fused multiply-adds are not. Blocks run one after ano
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._once import BuildOnce
+from tileops._once import BuildOnce
+
 from ..cache_dir import StrPath, cache_dir
 from ..errors import UnsupportedOnCpu
 
 __all__ = ["UnsupportedOnCpu", "compile", "lower", "unavailable"]
 
-_compiled: BuildOnce[Callable[..., None]] = BuildOnce()
+_compiled: BuildOnce[str, Callable[..., None]] = BuildOnce()
 
 
 def unavailable() -> str | None:
