@@ -138,8 +138,7 @@ class OpPage:
         """Named expressions that shapes, rules or the cost read, themselves or through each other."""
         spec = self.spec
         texts = [rule.rule for rule in spec.rules] + [spec.roofline.flops, spec.roofline.bytes or ""]
-        texts += [member.shape for member in spec.inputs.values()]
-        texts += [member.shape for member in spec.outputs.values()]
+        texts += [member.shape for members in (spec.inputs, spec.outputs) for member in members.values()]
         return self._lets_in(texts)
 
     @cached_property
@@ -160,6 +159,11 @@ class OpPage:
             found |= read
             waiting += [self.spec.let[name] for name in read]
         return {name: text for name, text in self.spec.let.items() if name in found}
+
+    @cached_property
+    def tests(self) -> list[tuple[str, str]]:
+        """What tests the operator: (what a reader calls it, path in the repository)."""
+        return sources.tests(self.name, self.spec.family, self.spec.implemented)
 
     @property
     def mutates(self) -> list[str]:
@@ -194,9 +198,8 @@ class OpPage:
         first = self.slots[0]
         seen: dict[str, bool] = {}
         for row in self.spec.rows:
-            seen[row[first]] = (
-                seen.get(row[first], False) or bool(self.serving(row)) or not self.spec.implemented
-            )
+            runs = bool(self.serving(row)) or not self.spec.implemented
+            seen[row[first]] = seen.get(row[first], False) or runs
         return [
             Badge(
                 name,

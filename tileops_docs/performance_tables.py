@@ -11,9 +11,25 @@ from typing import Any
 from tileops.spec import all_specs, families
 from tileops_docs.performance import RECORDS, VERDICTS, Performance, Row, all_performance, number
 
-__all__ = ["behind", "ceilings", "failures", "host_cost", "summary"]
+__all__ = ["behind", "ceilings", "coverage", "failures", "host_cost", "summary"]
 
 NOTHING = "Nothing is recorded yet."
+
+
+def coverage(_: str | None = None, folder: Path = RECORDS) -> list[str]:
+    """Which implemented operators are measured, and on what."""
+    wanted = [spec.name for spec in all_specs().values() if spec.implemented]
+    found = all_performance(folder)
+    if not found:
+        return ["", "No measurement is recorded in this version.", ""]
+    devices = dict.fromkeys(str(row.run["device"]) for one in found for row in one.rows)
+    where = _text(" and ".join(devices))
+    have = {one.op for one in found}
+    missing = [f"`{name}`" for name in wanted if name not in have]
+    if not missing:
+        return ["", f"Recorded: all {len(wanted)} implemented operators, on {where}.", ""]
+    said = f"Recorded: {len(have)} of {len(wanted)} implemented operators, on {where}."
+    return ["", f"{said} Not measured: {', '.join(missing)}.", ""]
 
 
 def summary(family: str | None = None, folder: Path = RECORDS) -> list[str]:
@@ -27,10 +43,7 @@ def summary(family: str | None = None, folder: Path = RECORDS) -> list[str]:
     for name in sorted({one.family for one in found}, key=list(families()).index):
         lines.append(_summary(name, [one for one in found if one.family == name]))
     lines.append(_summary("**all**", found))
-    waiting = [spec.name for spec in all_specs().values() if spec.implemented] if family is None else []
-    missing = [f"`{name}`" for name in waiting if name not in {one.op for one in found}]
-    note = [f"Implemented and not measured: {', '.join(missing)}.", ""] if missing else []
-    return _table(lines, *note)
+    return _table(lines)
 
 
 def _summary(title: str, found: list[Performance]) -> str:

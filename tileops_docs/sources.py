@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ROOT", "Source", "function", "link"]
+__all__ = ["ROOT", "Source", "function", "link", "tests"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,6 +61,23 @@ def function(label: str, path: str, name: str, root: Path = ROOT) -> Source:
 def link(repository: str, fragment: str) -> str:
     """URL of a path in the repository."""
     return f"{repository.rstrip('/')}/blob/main/{fragment}"
+
+
+def tests(name: str, family: str, implemented: bool, root: Path = ROOT) -> list[tuple[str, str]]:
+    """(what a reader calls it, path) of what tests an operator."""
+    if implemented:
+        found = [
+            ("Conformance suite", "tests/conformance"),
+            ("Its probes", f"tests/conformance/expected/{family}.py"),
+            ("Tests of its programs", f"tests/kernels/test_{family}.py"),
+        ]
+        return [(label, path) for label, path in found if (root / path).exists()]
+    twins = "tests/spec/test_twins.py"
+    has_twin = (root / twins).is_file() and f'.{name}"' in (root / twins).read_text(encoding="utf-8")
+    return [
+        ("Tests of refusals", "tests/spec/test_hostile_calls.py"),
+        *([("Tests beside PyTorch", twins)] if has_twin else []),
+    ]
 
 
 @cache

@@ -4,12 +4,14 @@
 | ----------------------------- | -------------------------------------------------------- |
 | `{{ operator-index }}`        | every operator: family, dtypes, status, implementations  |
 | `{{ operator-index FAMILY }}` | the operators of one family                              |
-| `{{ operator-replaces }}`     | PyTorch functions and the operators that replace them    |
+| `{{ operator-replaces }}`     | PyTorch functions and their operators                    |
+| `{{ performance-coverage }}`  | which operators are measured, in a sentence              |
 | `{{ performance-summary }}`   | recorded measurements by family                          |
 | `{{ performance-behind }}`    | rows behind their strongest peer, the worst first        |
 | `{{ performance-failures }}`  | what failed, and what is stale                           |
 | `{{ performance-ceilings }}`  | device, versions and ceilings of the runs                |
 | `{{ host-cost }}`             | what a call costs the host                               |
+| `{{ cpu-speed }}`             | what the CPU target took on a machine                    |
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from markdown.preprocessors import Preprocessor
 
 from tileops.spec import OpSpec, all_specs, load_family
 from tileops_docs import performance_tables
+from tileops_docs.cpu_speed import cpu_speed
 from tileops_docs.page import OpPage
 from tileops_docs.text import words
 
@@ -109,11 +112,13 @@ def _verified(page: OpPage) -> str:
 TABLES: dict[str, Callable[[str | None], list[str]]] = {
     "operator-index": operator_index,
     "operator-replaces": operator_replaces,
+    "performance-coverage": performance_tables.coverage,
     "performance-summary": performance_tables.summary,
     "performance-behind": performance_tables.behind,
     "performance-failures": performance_tables.failures,
     "performance-ceilings": performance_tables.ceilings,
     "host-cost": performance_tables.host_cost,
+    "cpu-speed": cpu_speed,
 }
 
 

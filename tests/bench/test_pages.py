@@ -65,7 +65,17 @@ def test_the_summary_counts(folder: Path) -> None:
     assert cells[1:3] == ["2", str(sum(len(one.rows) for one in found))]
     assert sum(map(int, cells[3:6])) == len(rows)
     assert cells[7] == "0.80"
-    assert "Implemented and not measured" in lines[-2] and "SoftmaxFwdOp" in lines[-2]
+
+
+def test_what_is_measured_is_said_as_it_is(folder: Path, tmp_path: Path) -> None:
+    assert "No measurement is recorded" in tables.coverage(None, tmp_path)[1]
+    some = tables.coverage(None, folder)[1]
+    assert f"Recorded: 2 of {len(IMPLEMENTED)} implemented operators, on Made-up GPU." in some
+    assert "`SoftmaxFwdOp`" in some and "`GemmFwdOp`" not in some
+    for op in IMPLEMENTED:
+        write(tmp_path / "all", op)
+    whole = tables.coverage(None, tmp_path / "all")[1]
+    assert whole == f"Recorded: all {len(IMPLEMENTED)} implemented operators, on Made-up GPU."
 
 
 def test_what_is_behind_stands_worst_first(folder: Path, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_parts_stand_in_the_order_of_questions(site: Path, spec: OpSpec) -> None
     found = re.findall(r'class="op-part op-part--([\w-]+)"', block(site, spec))
     known = [part for part in found if part in ORDER]
     assert known == [part for part in ORDER if part in found]
-    assert {"call", "tensors", "rules", "example", "numerics", "cost", "source"} <= set(found)
+    assert {"call", "tensors", "rules", "example", "numerics", "behaviour", "cost", "source"} <= set(found)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.torch_name)
