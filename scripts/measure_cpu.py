@@ -50,13 +50,13 @@ def programs() -> list[tuple[str, Any, tuple[Any, ...]]]:
     ]
 
 
-def measure(op: Any, tensors: tuple[Any, ...]) -> dict[str, float]:
+def measure(op: Any, tensors: tuple[Any, ...], seconds: float = SECONDS) -> dict[str, float]:
     """Seconds to build the program, milliseconds of a call (median of rounds), GFLOP/s."""
     started = time.perf_counter()
     op.build(*tensors)
     build = time.perf_counter() - started
     op(*tensors)
-    rounds = [_round(op, tensors) for _ in range(ROUNDS)]
+    rounds = [_round(op, tensors, seconds) for _ in range(ROUNDS)]
     ms = 1e3 * statistics.median(rounds)
     return {
         "build_s": round(build, 2),
@@ -65,10 +65,10 @@ def measure(op: Any, tensors: tuple[Any, ...]) -> dict[str, float]:
     }
 
 
-def _round(op: Any, tensors: tuple[Any, ...]) -> float:
+def _round(op: Any, tensors: tuple[Any, ...], seconds: float) -> float:
     """Seconds of processor time a call."""
     calls, started = 0, time.thread_time()
-    while (passed := time.thread_time() - started) < SECONDS:
+    while (passed := time.thread_time() - started) < seconds:
         op(*tensors)
         calls += 1
     return passed / calls
