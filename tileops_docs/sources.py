@@ -65,19 +65,19 @@ def link(repository: str, fragment: str) -> str:
 
 def tests(name: str, family: str, implemented: bool, root: Path = ROOT) -> list[tuple[str, str]]:
     """(what a reader calls it, path) of what tests an operator."""
-    if implemented:
-        found = [
-            ("Conformance suite", "tests/conformance"),
-            ("Its probes", f"tests/conformance/expected/{family}.py"),
-            ("Tests of its programs", f"tests/kernels/test_{family}.py"),
-        ]
-        return [(label, path) for label, path in found if (root / path).exists()]
-    twins = "tests/spec/test_twins.py"
-    has_twin = (root / twins).is_file() and f'.{name}"' in (root / twins).read_text(encoding="utf-8")
-    return [
-        ("Tests of refusals", "tests/spec/test_hostile_calls.py"),
-        *([("Tests beside PyTorch", twins)] if has_twin else []),
+    probes, twins = f"tests/conformance/expected/{family}.py", "tests/spec/test_twins.py"
+    found = [
+        ("Conformance suite", "tests/conformance", implemented),
+        ("Its probes", probes, _says(root / probes, f'"{name}"')),
+        ("Tests of its programs", f"tests/kernels/test_{family}.py", implemented),
+        ("Tests of refusals", "tests/spec/test_hostile_calls.py", not implemented),
+        ("Tests beside PyTorch", twins, not implemented and _says(root / twins, f'.{name}"')),
     ]
+    return [(label, path) for label, path, holds in found if holds and (root / path).exists()]
+
+
+def _says(file: Path, text: str) -> bool:
+    return file.is_file() and text in file.read_text(encoding="utf-8")
 
 
 @cache
