@@ -16,8 +16,8 @@ from tileops.op import compare_signatures
 from tileops.params import normalize
 from tileops.roofline import roofline
 from tileops.runner import Runner, choose, factory, make_key, verdicts
-from tileops.spec import OpSpec
-from tileops.testing import assert_accurate, oracle
+from tileops.spec import OpSpec, bind_case
+from tileops.testing import assert_accurate, make_inputs, oracle
 
 RUNNABLE = 1 << 18  # elements of the largest tensor of a probe that is also run
 
@@ -27,17 +27,20 @@ def run_battery(spec: OpSpec) -> None:
     compare_signatures(operator(spec), spec)
     expected, functions = EXPECTED[spec.name], compile_functions(spec)
     runner = Runner(spec, None, None)
+    check_made(spec, expected)
     check_dtypes(spec, functions, expected)
     for implementation in spec.implementations:
         assert callable(factory(spec, implementation))
     for good in expected.good:
         check_good(spec, functions, good)
+        check_returned(spec, functions, runner, good)
+        check_written(spec, functions, good)
     for bad in [*expected.bad, *_wrong_dtypes(spec, expected)]:
         check_bad(spec, functions, bad)
     for good in expected.good:
         if good.run and good.implementation is not None and _size(good.probe) <= RUNNABLE:
             check_value(spec, functions, runner, good, expected.roundings)
-    for implementation in serving(spec, functions, expected.good[0].probe):
+    for implementation in serving(spec, functions, expected.good[0].probe) if spec.implemented else ():
         check_value(spec, functions, Runner(spec, None, implementation), expected.good[0], expected.roundings)
 
 
@@ -64,9 +67,16 @@ def values(spec: OpSpec, probe: Probe) -> tuple[Any, ...]:
 def check_good(spec: OpSpec, functions: Compiled, good: Good) -> None:
     tensors, params = meta(spec, good.probe), values(spec, good.probe)
     _, outputs = functions.outputs(*tensors, *params)
-    dtype = DTYPE[good.out_dtype or good.probe.dtype]
-    assert [(tuple(s), d) for s, d in outputs] == [(shape, dtype) for shape in good.outputs], good.probe
+    names = good.out_dtype or good.probe.dtype
+    dtypes = [DTYPE[n] for n in ((names,) * len(good.outputs) if isinstance(names, str) else names)]
+    want = list(zip(good.outputs, dtypes, strict=True))
+    assert [(tuple(s), d) for s, d in outputs] == want, good.probe
     facts = functions.facts(*tensors, *params)
+    for name, value in good.names.items():
+        assert facts["names"][name] == value, (good.probe, name)
+    cost = roofline(spec, facts)
+    assert good.flops in (None, cost.flops), (good.probe, cost)
+    assert good.bytes in (None, cost.bytes), (good.probe, cost)
     if good.implementation is None:
         check_unserved(spec, facts)
         return
@@ -75,9 +85,49 @@ def check_good(spec: OpSpec, functions: Compiled, good: Good) -> None:
     key = make_key(spec, chosen, facts, "cpu")
     for name, value in good.static.items():
         assert getattr(key, name) == value, (good.probe, name)
-    cost = roofline(spec, facts)
-    assert good.flops in (None, cost.flops), (good.probe, cost)
-    assert good.bytes in (None, cost.bytes), (good.probe, cost)
+
+
+def check_returned(spec: OpSpec, functions: Compiled, runner: Runner, good: Good) -> None:
+    """A call on meta tensors returns the outputs that it should, new ones except for the alias."""
+    tensors = meta(spec, good.probe)
+    result = functions.core(None, runner, *tensors, *values(spec, good.probe))
+    got = (result,) if isinstance(result, Tensor) else result
+    assert [tuple(t.shape) for t in got] == list(good.outputs[: len(good.outputs) - good.hidden]), good.probe
+    for name, tensor in good_inputs(good.probe, tensors):
+        assert (got[0] is tensor) == (name == good.alias), (good.probe, name)
+
+
+def check_written(spec: OpSpec, functions: Compiled, good: Good) -> None:
+    """A tensor with gaps is taken, unless it is written: what a copy got would be lost."""
+    tensors = meta(spec, good.probe)
+    for name, tensor in good_inputs(good.probe, tensors):
+        gaps = torch.empty((*tensor.shape, 2), dtype=tensor.dtype, device="meta")[..., 0]
+        if gaps.is_contiguous():
+            continue  # one element, or none
+        changed = [gaps if t is tensor else t for t in tensors]
+        try:
+            functions.outputs(*changed, *values(spec, good.probe))
+        except CallError as error:
+            assert f"{name} is written in place" in str(error), (good.probe, str(error))
+            assert name in good.written, (good.probe, name)
+        else:
+            assert name not in good.written, (good.probe, name)
+
+
+def good_inputs(probe: Probe, tensors: list[Tensor | None]) -> list[tuple[str, Tensor]]:
+    """The tensors that a probe gives, with their names."""
+    return [(n, t) for n, t in zip(probe.inputs, tensors, strict=True) if t is not None]
+
+
+def check_made(spec: OpSpec, expected: Expected) -> None:
+    """The range of the index tensors that tests and benchmarks make, over a few seeds."""
+    if not expected.made and not any(member.make for member in spec.inputs.values()):
+        return
+    bound = bind_case(spec, spec.cases[0])
+    made = [dict(zip(spec.inputs, make_inputs(spec, bound, seed=seed), strict=True)) for seed in range(16)]
+    for name, (least, most) in expected.made.items():
+        found = torch.cat([tensors[name].reshape(-1) for tensors in made])
+        assert (int(found.min()), int(found.max())) == (least, most), name
 
 
 def check_unserved(spec: OpSpec, facts: dict[str, Any]) -> None:
@@ -132,7 +182,7 @@ def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:
             "bool",
         ):
             if name not in allowed:
-                out.append(Bad(f"{slot} must have dtype", dataclasses.replace(first, dtype=name)))
+                out.append(Bad(f"{slot} must have dtype", _with_dtype(first, slot, name)))
     return out
 
 
@@ -141,11 +191,18 @@ def check_dtypes(spec: OpSpec, functions: Compiled, expected: Expected) -> None:
     first = expected.good[0].probe
     for slot, allowed in expected.dtypes.items():
         for name in allowed:
-            probe = dataclasses.replace(first, dtype=name)
+            probe = _with_dtype(first, slot, name)
             try:
                 functions.outputs(*meta(spec, probe), *values(spec, probe))
             except CallError as error:
                 assert f"{slot} must have dtype" not in str(error)
+
+
+def _with_dtype(probe: Probe, slot: str, dtype: str) -> Probe:
+    """The probe with another dtype of one slot, and of those that follow it."""
+    if slot in probe.dtypes:
+        return dataclasses.replace(probe, dtypes={**probe.dtypes, slot: dtype})
+    return dataclasses.replace(probe, dtype=dtype)
 
 
 def _dtype(probe: Probe, slot: str) -> torch.dtype:

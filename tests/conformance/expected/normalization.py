@@ -94,7 +94,68 @@ FUSED_ADD = Expected(
     dtypes={"x": FLOATS},
 )
 
+_STATISTICS = ("running_mean", "running_var", "weight", "bias")
+
+
+def _batch(
+    x: Shape = (4, 8, 6, 6),
+    dtypes: dict[str, str] | None = None,
+    training: bool = False,
+    dtype: str = "float16",
+    **others: Shape,
+) -> Probe:
+    inputs: dict[str, Shape] = {"x": x, **dict.fromkeys(_STATISTICS, (8,)), **others}
+    types = {**dict.fromkeys(_STATISTICS, "float32"), **(dtypes or {})}
+    return Probe(inputs, {"training": training}, dtype, types)
+
+
+_NONE: dict[str, Shape] = dict.fromkeys(_STATISTICS)
+_WRITTEN = frozenset({"running_mean", "running_var"})
+_TYPES = ("float16", "float32", "float32")
+
+BATCH_NORM = Expected(
+    good=[
+        Good(
+            _batch(),
+            ((4, 8, 6, 6), (8,), (8,)),
+            flops=8 * 1152,
+            bytes=2 * 2 * 1152 + 4 * 6 * 8,
+            out_dtype=_TYPES,
+            hidden=2,
+        ),
+        Good(
+            _batch((4, 8), training=True),
+            ((4, 8), (8,), (8,)),
+            out_dtype=_TYPES,
+            hidden=2,
+            written=_WRITTEN,
+        ),
+        Good(_batch((4, 8), training=True, **_NONE), ((4, 8), (8,), (8,)), out_dtype=_TYPES, hidden=2),
+        Good(_batch((1, 8)), ((1, 8), (8,), (8,)), out_dtype=_TYPES, hidden=2),
+        Good(
+            _batch((1, 8), dtype="bfloat16"),
+            ((1, 8), (8,), (8,)),
+            out_dtype=("bfloat16", *_TYPES[1:]),
+            hidden=2,
+        ),
+        Good(_batch((1, 8), dtype="float32"), ((1, 8), (8,), (8,)), hidden=2),
+    ],
+    bad=[
+        Bad("give running_mean and running_var together", _batch(running_var=None)),
+        Bad("give running_mean and running_var together", _batch(running_mean=None, training=True)),
+        Bad("evaluation needs running_mean", _batch(**_NONE)),
+        Bad("training needs more than one value", _batch((1, 8), training=True)),
+        Bad("x must have at least 2", _batch((8,))),
+        Bad("x must be a torch.Tensor", _batch(None)),
+        *(Bad(f"{n} must have shape [C]", _batch(**{n: (7,)})) for n in _STATISTICS),
+        *(Bad(f"{n} must have 1 dimension", _batch(**{n: (8, 1)})) for n in _STATISTICS),
+        *(Bad(f"{n} must have dtype float32", _batch(dtypes={n: "float16"})) for n in _STATISTICS),
+    ],
+    dtypes={"x": FLOATS, **{n: {"float32"} for n in _STATISTICS}},
+)
+
 EXPECTED: dict[str, Expected] = {
+    "BatchNormFwdOp": BATCH_NORM,
     "RMSNormFwdOp": _row_norm(("weight",), 4),
     "LayerNormFwdOp": _row_norm(("weight", "bias"), 8),
     "FusedAddRMSNormFwdOp": FUSED_ADD,

@@ -23,6 +23,8 @@ class Good:
     """A call that works: output shapes, implementation with its static values, operations and bytes.
 
     With `run` it is also computed, unless it is large; one probe of each implementation is enough for that.
+    `names` are sizes and `let` values that it comes to; `written` the inputs that it writes, which must be
+    contiguous; `hidden` how many of its last outputs are not returned; `alias` the input that it returns.
     """
 
     probe: Probe
@@ -31,8 +33,12 @@ class Good:
     static: dict[str, Any] = field(default_factory=dict)
     flops: int | None = None
     bytes: int | None = None
-    out_dtype: str | None = None
+    out_dtype: str | tuple[str, ...] | None = None
     run: bool = True
+    names: dict[str, Any] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    hidden: int = 0
+    alias: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,16 @@ class Bad:
 
 @dataclass(frozen=True)
 class Expected:
-    """All probes of one operator; a value may be `roundings` roundings to its dtype from the oracle."""
+    """All probes of one operator; a value may be `roundings` roundings to its dtype from the oracle.
+
+    `made` are the least and the largest value that the index tensors of the first case ever have.
+    """
 
     good: list[Good]
     bad: list[Bad]
     dtypes: dict[str, set[str]]
     roundings: float = 1.0
+    made: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 HALF = {"float16", "bfloat16"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.conformance.expected.probes import FLOATS, Bad, Expected, Good, Probe, Shape
 
 
@@ -46,6 +48,32 @@ SOFTMAX = Expected(
     dtypes={"input": FLOATS},
 )
 
+
+def _sum(x: Shape, dim: Any = None, keepdim: bool = False) -> Probe:
+    return Probe({"input": x}, {"dim": dim, "keepdim": keepdim})
+
+
+SUM = Expected(
+    good=[
+        Good(_sum((2, 3, 4)), ((),), flops=24, bytes=2 * 25),
+        Good(_sum((2, 3, 4), keepdim=True), ((1, 1, 1),)),
+        Good(_sum((2, 3, 4), (0, -1), True), ((1, 3, 1),), flops=24, bytes=2 * 27),
+        Good(_sum((2, 3, 4), (0, -1)), ((3,),)),
+        Good(_sum((2, 3, 4), 1), ((2, 4),)),
+        Good(_sum((2, 3), ()), ((),)),
+        Good(_sum((0, 3), 0), ((3,),)),
+        Good(_sum((), -1), ((),)),
+    ],
+    bad=[
+        Bad("dim must name axes of input, each once", _sum((2, 3), 2)),
+        Bad("dim must name axes of input, each once", _sum((2, 3), -3)),
+        Bad("dim must name axes of input, each once", _sum((2, 3), (0, -2))),
+        Bad("input must be a torch.Tensor", _sum(None)),
+    ],
+    dtypes={"input": FLOATS},
+)
+
 EXPECTED: dict[str, Expected] = {
+    "SumFwdOp": SUM,
     "SoftmaxFwdOp": SOFTMAX,
 }
