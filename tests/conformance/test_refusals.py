@@ -9,8 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.conformance.plan import DEVICES, Call
+from tests.conformance.battery import RUNNABLE, meta, values
+from tests.conformance.expected import EXPECTED, Bad, Probe
+from tests.conformance.plan import DEVICES, Call, operator, specs
+from tileops.compiled import DTYPE
 from tileops.errors import CallError
+from tileops.op import Op
+from tileops.runner import runner_for
+from tileops.spec import OpSpec
+from tileops.spec.dtypes import slot_dtypes
 from tileops.spec.patterns import Item, Pattern
 from tileops.testing import make_inputs
 
@@ -42,12 +49,15 @@ def _wrong(call: Call, inputs: list[Tensor | None]) -> Iterator[tuple[int, str, 
     several = sum(t is not None for t in inputs) > 1
     for n, (name, member) in enumerate(call.spec.inputs.items()):
         tensor = inputs[n]
-        if tensor is None:
-            continue
         yield n, f"{name} is a list", [1.0]
+        if tensor is None:
+            yield n, f"{name} is int16", torch.zeros((1,) * _rank(call, member.shape), dtype=torch.int16)
+            continue
         if not member.optional:
             yield n, f"{name} is None", None
         yield n, f"{name} is int16", tensor.to(torch.int16)
+        for dtype in _other_dtypes(call, name):
+            yield n, f"{name} is {dtype}", tensor.to(DTYPE[dtype])
         if several:
             elsewhere = "meta" if tensor.device.type == "cpu" else "cpu"
             yield n, f"{name} is on {elsewhere}", tensor.to(elsewhere)
@@ -55,9 +65,74 @@ def _wrong(call: Call, inputs: list[Tensor | None]) -> Iterator[tuple[int, str, 
         flexible = [i for i in items if i.splat and i.name not in call.spec.params]
         if not flexible or set(flexible[0].expression.names) & tied:
             yield n, f"{name} has one dimension more", tensor.unsqueeze(0)
-        for d, item in enumerate(items):
-            if not item.splat and not flexible and (item.name is None or item.name in tied):
-                yield n, f"{name} is larger in dimension {d}", _larger(tensor, d)
+        for d in _fixed_dimensions(call, items, tied):
+            yield n, f"{name} is larger in dimension {d}", _larger(tensor, d)
+
+
+def _fixed_dimensions(call: Call, items: tuple[Item, ...], tied: set[str]) -> Iterator[int]:
+    """Dimensions whose size something else of the call determines, also beside a splat."""
+    d = 0
+    for item in items:
+        value = item.expression.evaluate(call.bound.variables)
+        width = len(value) if item.splat else 1
+        if item.name is None or item.name in tied:
+            yield from range(d, d + width)
+        d += width
+
+
+def _other_dtypes(call: Call, name: str) -> list[str]:
+    """Dtypes that the slot may have, but not beside the other tensors of the call."""
+    slots = slot_dtypes(call.spec)
+    root = slots[name].same_as or name
+    present = [n for n in call.spec.inputs if call.bound.shapes[n] is not None]
+    followers = [n for n in present if n != name and root in (n, slots[n].same_as)]
+    own = call.bound.dtypes[name]
+    return [dtype for dtype in slots[root].choices if followers and dtype != own]
+
+
+def _rank(call: Call, shape: str) -> int:
+    """How many dimensions the shape of an absent tensor names."""
+    return len(_items(call, shape))
+
+
+SPECS = {spec.name: spec for spec in specs()}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_the_probes_call_bad_is_refused_cold_and_warm(name: str) -> None:
+    """Every rule, before a kernel of the operator is known and after a call that works."""
+    spec, expected = SPECS[name], EXPECTED[name]
+    bad = [b for b in expected.bad if _elements(b.probe) <= RUNNABLE]
+    assert len(bad) > len(spec.rules)
+    runner_for.cache_clear()
+    cold = [_bad_refusal(spec, b) for b in bad]
+    good = expected.good[0].probe
+    _op(spec, good)(*_tensors(spec, good))
+    assert runner_for(name, None, None).kernels
+    assert [_bad_refusal(spec, b) for b in bad] == cold
+
+
+def _bad_refusal(spec: OpSpec, bad: Bad) -> str:
+    """What the constructor, or else the call, says."""
+    tensors = _tensors(spec, bad.probe)
+    with pytest.raises(CallError) as caught:
+        _op(spec, bad.probe)(*tensors)
+    message = str(caught.value)
+    assert message.startswith(f"{spec.name}: "), bad
+    assert bad.says in message, (bad, message)
+    return message
+
+
+def _op(spec: OpSpec, probe: Probe) -> Op:
+    return operator(spec)(**dict(zip(spec.params, values(spec, probe), strict=True)))
+
+
+def _tensors(spec: OpSpec, probe: Probe) -> list[Tensor | None]:
+    return [None if t is None else torch.zeros(t.shape, dtype=t.dtype) for t in meta(spec, probe)]
+
+
+def _elements(probe: Probe) -> int:
+    return max((torch.Size(s).numel() for s in probe.inputs.values() if s is not None), default=0)
 
 
 def _items(call: Call, shape: str) -> tuple[Item, ...]:
