@@ -110,12 +110,10 @@ def tile_shape(key: Key) -> tuple[int, int, int, int]:
 def grouped_query_attention_dense(key: Key) -> Kernel:
     """Flash attention: TMA loads run ahead, two warp groups of 64 rows compute, values lag one tile.
 
-    While the softmax of one tile runs, the product of the weights before it with their values is still in
-    flight. Scores and weights stay in registers. Tiles of keys that no row of the block sees are not
-    visited, and only those that the edge of a mask crosses are masked. Blocks of late rows, which see the
-    most keys when causal, start first. A few queries (decode) are packed: the rows are all heads of a
-    group, so that keys and values are read once. Lengths, batch and head counts are dynamic; D, the group
-    and which masks there are, are static.
+    The softmax of one tile runs while the product of the weights before it is in flight; both stay in
+    registers. Tiles of keys that no row sees are not visited, only those that a mask's edge crosses are
+    masked. Late rows, which see the most keys when causal, start first. A few queries (decode) are packed:
+    the rows are all heads of a group, so that keys and values are read once.
     """
     dtype, has_left, has_right, group = key.dtype("q"), key.left, key.right or key.causal, key.group
     bm, bn, width, threads = tile_shape(key)

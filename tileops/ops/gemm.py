@@ -32,7 +32,8 @@ class GemmFwdOp(Op):
         over $K$ is fixed by the implementation: two runs are bitwise equal.
 
     Source:
-        [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html) of two matrices.
+        [`torch.nn.functional.linear`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.linear.html)
+        without a bias, at the defaults.
 
     Examples:
         >>> import torch, tileops
