@@ -67,9 +67,7 @@ def values(spec: OpSpec, probe: Probe) -> tuple[Any, ...]:
 def check_good(spec: OpSpec, functions: Compiled, good: Good) -> None:
     tensors, params = meta(spec, good.probe), values(spec, good.probe)
     _, outputs = functions.outputs(*tensors, *params)
-    names = good.out_dtype or good.probe.dtype
-    dtypes = [DTYPE[n] for n in ((names,) * len(good.outputs) if isinstance(names, str) else names)]
-    want = list(zip(good.outputs, dtypes, strict=True))
+    want = list(zip(good.outputs, out_dtypes(good), strict=True))
     assert [(tuple(s), d) for s, d in outputs] == want, good.probe
     facts = functions.facts(*tensors, *params)
     for name, value in good.names.items():
@@ -85,6 +83,12 @@ def check_good(spec: OpSpec, functions: Compiled, good: Good) -> None:
     key = make_key(spec, chosen, facts, "cpu")
     for name, value in good.static.items():
         assert getattr(key, name) == value, (good.probe, name)
+
+
+def out_dtypes(good: Good) -> list[torch.dtype]:
+    """The dtype of every output; one name stands for all of them."""
+    names = good.out_dtype or good.probe.dtype
+    return [DTYPE[n] for n in ((names,) * len(good.outputs) if isinstance(names, str) else names)]
 
 
 def check_returned(spec: OpSpec, functions: Compiled, runner: Runner, good: Good) -> None:
@@ -159,11 +163,9 @@ def check_value(spec: OpSpec, functions: Compiled, runner: Runner, good: Good, r
     params = values(spec, probe)
     got = functions.core(None, runner, *tensors, *params)
     want = oracle(spec)(*tensors, **dict(zip(spec.params, params, strict=True)))
-    pairs = zip(*((x,) if isinstance(x, Tensor) else x for x in (got, want)), strict=True)
-    for mine, theirs in pairs:
-        assert_accurate(
-            mine, theirs, DTYPE[good.out_dtype or probe.dtype], roundings=roundings, name=str(probe)
-        )
+    pairs = [(x,) if isinstance(x, Tensor) else x for x in (got, want)]
+    for mine, theirs, dtype in zip(*pairs, out_dtypes(good), strict=True):
+        assert_accurate(mine, theirs, dtype, roundings=roundings, name=str(probe))
 
 
 def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:

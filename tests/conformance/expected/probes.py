@@ -22,7 +22,8 @@ class Probe:
 class Good:
     """A call that works: output shapes, implementation with its static values, operations and bytes.
 
-    With `run` it is also computed, unless it is large; one probe of each implementation is enough for that.
+    The first probe is also computed, by every implementation that serves it, and others with `run`: for an
+    implementation that does not serve the first one. That is enough, and every program costs a second.
     `names` are sizes and `let` values that it comes to; `written` the inputs that it writes, which must be
     contiguous; `hidden` how many of its last outputs are not returned; `alias` the input that it returns.
     """
@@ -34,7 +35,7 @@ class Good:
     flops: int | None = None
     bytes: int | None = None
     out_dtype: str | tuple[str, ...] | None = None
-    run: bool = True
+    run: bool = False
     names: dict[str, Any] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     hidden: int = 0
