@@ -98,7 +98,7 @@ def layer_norm(key: Key) -> Kernel:
     """
     n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
     rows, width, threads = row_tile(n, dtype, 32)
-    blocks = min(16, max(1, 65536 // (rows * width * ITEM_SIZE[dtype])))  # on a multiprocessor at least
+    blocks = min(8, max(1, 65536 // (rows * width * ITEM_SIZE[dtype])))  # on a multiprocessor at least
     m = T.dynamic("m", "int64")
     w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
 
