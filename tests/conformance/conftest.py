@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.plan import calls, first_calls
-from tileops.provenance import kernel_hash
+from tests.conformance.plan import calls, first_calls, gated, verified
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,15 +19,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    all_rows = metafunc.config.getoption("all_rows")
     if "call" in metafunc.fixturenames:
-        found = calls(metafunc.config.getoption("all_rows"))
+        found = calls(all_rows)
         metafunc.parametrize("call", found, ids=[call.id for call in found])
+    if "gated_call" in metafunc.fixturenames:
+        found = [call for call in calls(all_rows) if gated(call, all_rows)]
+        metafunc.parametrize("gated_call", found, ids=[call.id for call in found])
     if "first_call" in metafunc.fixturenames:
         found = first_calls()
         metafunc.parametrize("first_call", found, ids=[call.spec.name for call in found])
     if "specified_call" in metafunc.fixturenames:
-        found = calls(metafunc.config.getoption("all_rows"), False)
+        found = calls(all_rows, False)
         metafunc.parametrize("specified_call", found, ids=[call.id for call in found])
+
+
+@pytest.fixture
+def all_rows(request: pytest.FixtureRequest) -> bool:
+    """Whether the run tests every dtype row and every implementation on every case."""
+    return bool(request.config.getoption("all_rows"))
 
 
 class Recorder:
@@ -64,24 +73,15 @@ class Recorder:
         self.path.write_text(json.dumps(found, indent=2) + "\n")
 
 
-RECORD = Path(__file__).parents[2] / "docs" / "data" / "h200" / "verification.json"
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --nvcc=changed only operators whose programs have not run on an H200 as they are now."""
     if config.getoption("nvcc") != "changed":
         return
-    recorded = json.loads(RECORD.read_text())["ops"] if RECORD.is_file() else {}
-    verified = {
-        name
-        for name, run in recorded.items()
-        if run["failed"] == 0 and run["kernel_hash"] == kernel_hash(name)
-    }
     done = [
         item
         for item in items
         if item.get_closest_marker("nvcc")
-        and _operator(item) in verified
+        and _operator(item) in verified()
         and item.path.is_relative_to(Path(__file__).parent)
     ]
     config.hook.pytest_deselected(items=done)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tileops.compiled import DTYPE, compile_spec
 from tileops.op import Op
+from tileops.provenance import kernel_hash
 from tileops.runner import verdicts
-from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
+from tileops.spec import BoundCase, OpSpec, all_specs, bind_case, load
 from tileops.spec.errors import RuleBroken
 from tileops.testing import make_meta
 
@@ -99,3 +102,38 @@ def first_calls(implemented: bool = True) -> list[Call]:
     for call in calls(False, implemented):
         seen.setdefault(call.spec.name, call)
     return list(seen.values())
+
+
+RECORD = Path(__file__).parents[2] / "docs" / "data" / "h200" / "verification.json"
+
+
+@functools.cache
+def verified() -> frozenset[str]:
+    """Operators whose programs passed on an H200 as they are now."""
+    runs = json.loads(RECORD.read_text())["ops"] if RECORD.is_file() else {}
+    found = (
+        name for name, run in runs.items() if not run["failed"] and run["kernel_hash"] == kernel_hash(name)
+    )
+    return frozenset(found)
+
+
+@functools.cache
+def plan(name: str, target: str, all_rows: bool, winners: bool) -> dict[str, list[str]]:
+    """Implementations that a run tests, by call: every one that serves it when all rows are asked for.
+
+    Otherwise those that no earlier call has reached and, with `winners`, the one that would be chosen.
+    """
+    out: dict[str, list[str]] = {}
+    reached: set[str] = set()
+    for call in calls_of(load(name), all_rows):
+        names = call.implementations(target)
+        out[call.id] = (
+            names if all_rows else [n for n in names if n not in reached or (winners and n == names[0])]
+        )
+        reached.update(names)
+    return out
+
+
+def gated(call: Call, all_rows: bool) -> list[str]:
+    """Implementations whose programs the compile gate lowers: what has run on an H200, once a commit."""
+    return plan(call.spec.name, "hopper", all_rows or call.spec.name not in verified(), False)[call.id]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.conformance.expected import EXPECTED
-from tests.conformance.plan import DEVICES, Call
+from tests.conformance.plan import DEVICES, Call, plan
 from tileops.compiled import DTYPE
 from tileops.runner import target_of
 from tileops.testing import assert_accurate, make_inputs, oracle
@@ -35,11 +35,12 @@ def outputs(result: Any) -> tuple[Tensor, ...]:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_implementation_is_accurate_and_repeats_itself(
-    call: Call, device: str, record_property: Any
+    call: Call, device: str, all_rows: bool, record_property: Any
 ) -> None:
     inputs = make_inputs(call.spec, call.bound, device=device)
     want = outputs(oracle(call.spec)(*inputs, **call.params))
-    served = call.implementations(target_of(torch.device(device, 0 if device == "cuda" else None)))
+    target = target_of(torch.device(device, 0 if device == "cuda" else None))
+    served = plan(call.spec.name, target, all_rows, True)[call.id]
     assert served, f"nothing serves {call.id}"
     results = []
     roundings = EXPECTED[call.spec.name].roundings
