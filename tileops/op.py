@@ -154,7 +154,7 @@ class Op:
         Raises:
             RuntimeError: There was no call yet.
         """
-        return tensor_bytes(self._facts(self._last_slots()))
+        return tensor_bytes(self.spec, self._facts(self._last_slots()))
 
     # --------------------------------------------------------------------------------------- value object
     @property

@@ -33,15 +33,16 @@ def roofline(spec: OpSpec, facts: Mapping[str, Any]) -> Roofline:
     known = dict(variables(facts["names"], facts["shapes"], dtypes))
     flops = Expression(spec.roofline.flops).evaluate(known)
     moved = (
-        tensor_bytes(facts)
+        tensor_bytes(spec, facts)
         if spec.roofline.bytes is None
         else Expression(spec.roofline.bytes).evaluate(known)
     )
     return Roofline(int(flops), int(moved))
 
 
-def tensor_bytes(facts: Mapping[str, Any]) -> int:
-    """Bytes of every input and output of the call."""
+def tensor_bytes(spec: OpSpec, facts: Mapping[str, Any]) -> int:
+    """Bytes of every input and output of the call; an output that is an input counts once."""
     shapes, dtypes = facts["shapes"], facts["dtypes"]
-    present = [slot for slot, shape in shapes.items() if shape is not None]
+    written = {name for name, o in spec.outputs.items() if o.alias and shapes[o.alias] is not None}
+    present = [slot for slot, shape in shapes.items() if shape is not None and slot not in written]
     return sum(torch.Size(shapes[slot]).numel() * dtypes[slot].itemsize for slot in present)
