@@ -7,7 +7,7 @@ change the verdict.
 
 What grows with the operators: the conformance suite, the tests of the kernels, the examples in docstrings and
 on the API pages, and the tests of the site that name an operator. Their sum, divided by the number of
-operators, is what an operator costs.
+operators, is what an operator costs. Tests that `make test` leaves to a flag (`--slow`, `--nvcc`) do not count.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import pytest
 WALL_MINUTES = 25
 CORES = 2
 OPERATORS = 200
-FIXED_CORE_SECONDS = 500.0
+FIXED_CORE_SECONDS = 300.0
 CORE_SECONDS_PER_OPERATOR = (WALL_MINUTES * 60 * CORES - FIXED_CORE_SECONDS) / OPERATORS
 
 OPERATOR = re.compile(r"(?<![A-Za-z0-9])[A-Z]\w*?(?:Fwd|Bwd)Op(?![A-Za-z0-9])")
 GROWS = ("tests/conformance/", "tests/kernels/", "tileops/", "docs/api/")
 GROWS_BY_NAME = ("tests/site/",)
+FLAGGED = ("slow", "nvcc")
 SHOWN_FILES = 6
 
 
@@ -62,12 +63,16 @@ class Cost:
     def __init__(self) -> None:
         self.growing = 0.0
         self.fixed = 0.0
+        self.flagged = 0.0
         self.operators: Counter[str] = Counter()
         self.files: Counter[str] = Counter()
 
-    def add(self, nodeid: str, seconds: float) -> None:
+    def add(self, nodeid: str, seconds: float, flagged: bool = False) -> None:
         """What a test took; the id is empty for what belongs to no test."""
         self.files[nodeid.split("::")[0] or "collection and imports"] += seconds
+        if flagged:
+            self.flagged += seconds
+            return
         if not grows(nodeid):
             self.fixed += seconds
             return
@@ -82,6 +87,7 @@ class Cost:
         """Adds what another process measured."""
         self.growing += other["growing"]
         self.fixed += other["fixed"]
+        self.flagged += other["flagged"]
         self.operators.update(other["operators"])
         self.files.update(other["files"])
 
@@ -97,6 +103,7 @@ def verdict(cost: Cost, operators: list[str]) -> tuple[list[str], bool]:
     lines = [
         f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator ({len(operators)})",
         f"{cost.fixed:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for the rest of the suite",
+        f"{cost.flagged:.1f} core-seconds behind a flag",
         f"most by operator: {listed(cost.operators, 3)}",
         f"most by file: {listed(cost.files, SHOWN_FILES)}",
     ]
@@ -121,17 +128,17 @@ class Budget:
         self.lines: list[str] = []
         self.last = processor_seconds()
 
-    def charge(self, nodeid: str) -> None:
+    def charge(self, nodeid: str, flagged: bool = False) -> None:
         """What was spent since the last charge goes to a test, or to none."""
         now = processor_seconds()
-        self.cost.add(nodeid, now - self.last)
+        self.cost.add(nodeid, now - self.last, flagged)
         self.last = now
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self.charge("")  # collection, imports and xdist's own work
         result = yield
-        self.charge(item.nodeid)
+        self.charge(item.nodeid, any(item.get_closest_marker(mark) for mark in FLAGGED))
         return result
 
     def pytest_testnodedown(self, node: object) -> None:

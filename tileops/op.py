@@ -11,6 +11,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tileops import targets
+from tileops._name import refuse_other_distribution
 from tileops.compiled import compile_spec
 from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.explain import Explanation, explain
@@ -22,6 +23,8 @@ from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
 
 __all__ = ["Op", "compare_signatures"]
+
+refuse_other_distribution()  # here too: installed over ours, their `__init__` is the one that ran
 
 
 class Op:
