@@ -7,7 +7,8 @@ change the verdict.
 
 What grows with the operators: the conformance suite, the tests of the kernels, the examples in docstrings and
 on the API pages, and the tests of the site that name an operator. Their sum, divided by the number of
-operators, is what an operator costs. Tests that `make test` leaves to a flag (`--slow`, `--nvcc`) do not count.
+operators, is what an operator costs. Tests that `make test` leaves to a flag (`--slow`, `--nvcc`) do not
+count.
 """
 
 from __future__ import annotations

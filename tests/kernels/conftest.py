@@ -1,6 +1,6 @@
-"""Programs by themselves, at every edge of a tile: many variants to compile, so they wait for --slow, as CI has it.
+"""Programs by themselves, at every edge of a tile: many variants to compile, so they wait for --slow.
 
-The conformance suite runs every implementation on every commit.
+CI gives the flag. The conformance suite runs every implementation on every commit.
 """
 
 from __future__ import annotations
