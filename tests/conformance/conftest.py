@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.plan import calls, first_calls, gated, verified
+from tests.conformance.plan import calls, first_calls, verified
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,9 +24,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "call" in metafunc.fixturenames:
         found = calls(all_rows)
         metafunc.parametrize("call", found, ids=[call.id for call in found])
-    if "gated_call" in metafunc.fixturenames:
-        found = [call for call in calls(all_rows) if gated(call, all_rows)]
-        metafunc.parametrize("gated_call", found, ids=[call.id for call in found])
     if "first_call" in metafunc.fixturenames:
         found = first_calls()
         metafunc.parametrize("first_call", found, ids=[call.spec.name for call in found])

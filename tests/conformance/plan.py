@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.metadata
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -109,12 +110,14 @@ RECORD = Path(__file__).parents[2] / "docs" / "data" / "h200" / "verification.js
 
 @functools.cache
 def verified() -> frozenset[str]:
-    """Operators whose programs passed on an H200 as they are now."""
+    """Operators whose programs passed on an H200 as they are now, compiled by the same TileLang."""
     runs = json.loads(RECORD.read_text())["ops"] if RECORD.is_file() else {}
-    found = (
-        name for name, run in runs.items() if not run["failed"] and run["kernel_hash"] == kernel_hash(name)
-    )
-    return frozenset(found)
+    return frozenset(name for name, run in runs.items() if not run["failed"] and _is_current(name, run))
+
+
+def _is_current(name: str, run: dict[str, Any]) -> bool:
+    same_compiler = run["versions"]["tilelang"] == importlib.metadata.version("tilelang")
+    return same_compiler and run["kernel_hash"] == kernel_hash(name)
 
 
 @functools.cache
@@ -132,8 +135,3 @@ def plan(name: str, target: str, all_rows: bool, winners: bool) -> dict[str, lis
         )
         reached.update(names)
     return out
-
-
-def gated(call: Call, all_rows: bool) -> list[str]:
-    """Implementations whose programs the compile gate lowers: what has run on an H200, once a commit."""
-    return plan(call.spec.name, "hopper", all_rows or call.spec.name not in verified(), False)[call.id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.plan import Call, calls_of, gated, plan
+from tests.conformance.plan import Call, calls_of, plan, verified
 from tileops.compiled import DTYPE, compile_spec
 from tileops.kernel import Kernel, Key
 from tileops.runner import make_key, trace
@@ -32,17 +32,23 @@ def narrow(call: Call) -> bool:
     return any(size * DTYPE[str(dtype)].itemsize % 16 for size, dtype in rows)
 
 
-def test_programs_lower_with_what_they_claim(gated_call: Call, all_rows: bool) -> None:
-    for key, kernel in kernels(gated_call, gated(gated_call, all_rows)).items():
-        assert kernel.claims or narrow(gated_call), f"{key} claims no instruction"
-        lowered = [hopper.lower(program, kernel.pass_configs) for program in kernel.programs]
-        source = "\n".join(part.source for part in lowered)
-        missing = [claim for claim in kernel.claims if claim not in source]
-        assert not missing, f"{key}: the sm_90a source has no {missing}"
-        for part in lowered:
-            assert part.shared_memory <= hopper.SHARED_MEMORY_LIMIT, (
-                f"{key}: {part.shared_memory} bytes of shared memory"
-            )
+def test_programs_lower_with_what_they_claim(first_call: Call, all_rows: bool) -> None:
+    if first_call.spec.name in verified() and not all_rows:
+        return  # these very programs have passed on an H200, which shows more
+    for call in calls_of(first_call.spec, all_rows):
+        for key, kernel in kernels(call, call.implementations("hopper")).items():
+            check_claims(call, key, kernel)
+
+
+def check_claims(call: Call, key: Key, kernel: Kernel) -> None:
+    assert kernel.claims or narrow(call), f"{key} claims no instruction"
+    lowered = [hopper.lower(program, kernel.pass_configs) for program in kernel.programs]
+    source = "\n".join(part.source for part in lowered)
+    missing = [claim for claim in kernel.claims if claim not in source]
+    assert not missing, f"{key}: the sm_90a source has no {missing}"
+    for part in lowered:
+        used = part.shared_memory
+        assert used <= hopper.SHARED_MEMORY_LIMIT, f"{key}: {used} bytes of shared memory"
 
 
 def representatives(spec: OpSpec) -> dict[Key, Kernel]:
