@@ -1,4 +1,5 @@
 # make site          set everything up, build the site and serve it on a local port (SERVE=0 only builds, PORT=8000)
+# make setup         set everything up, nothing more
 # make test          set everything up and run all tests (TEST_FLAGS="--all-rows" and the like are passed to pytest)
 # make check         formatting, lint, types, workflows
 # make format        rewrite the files that `make check` would complain about, where a tool can

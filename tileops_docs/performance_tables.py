@@ -146,8 +146,8 @@ def host_cost(_: str | None = None, folder: Path = RECORDS) -> list[str]:
         "Lengths",
         "Call, µs",
         "Bare launch, µs",
-        "Difference, µs",
-        "Target, µs",
+        "Difference (median of rounds), µs",
+        "Goal, µs",
         "",
     ]
     lines = [_line(head), _line(["---", "---", *["--:"] * 5, "---"])]

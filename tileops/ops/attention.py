@@ -38,6 +38,10 @@ class GroupedQueryAttentionDenseFwdOp(Op):
 
     A row that sees no key gives zeros. $S_{kv} = 0$ gives zeros.
 
+    Porting from `torch.nn.functional.scaled_dot_product_attention`: there tensors are (batch, heads,
+    sequence, head_dim), and `is_causal` aligns the first query with the first key, which differs when
+    $S_q \ne S_{kv}$.
+
     Steps 1 and 2, float8 inputs and fused rope, are specified and not yet implemented: such a call says so.
 
     Args:

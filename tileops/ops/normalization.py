@@ -33,8 +33,8 @@ class RMSNormFwdOp(Op):
     Numerics:
         Inputs are converted to float32 exactly. The sum of squares, the reciprocal square root and the
         product with the weight are float32; there is one rounding, to the dtype of `x`, at the store. Two
-        runs are bitwise equal. PyTorch takes `eps=None` as the dtype's machine epsilon; here $\epsilon$ is
-        always a number.
+        runs are bitwise equal. PyTorch's default, `eps=None`, is a machine
+        epsilon; here $\epsilon$ is always a number.
 
     Source:
         B. Zhang, R. Sennrich, [Root Mean Square Layer Normalization](https://arxiv.org/abs/1910.07467), 2019.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tests.conformance.expected.probes import FLOATS, Bad, Expected, Good, Probe, Shape
@@ -11,6 +12,13 @@ def _norm(
     x: Shape, n: Any = (64,), dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape
 ) -> Probe:
     return Probe({"x": x, **others}, {"normalized_shape": n}, dtype, dtypes or {})
+
+
+_EPS = (-1.0, float("nan"), float("inf"))
+
+
+def _eps(probe: Probe, eps: float) -> Probe:
+    return dataclasses.replace(probe, params={**probe.params, "eps": eps})
 
 
 def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
@@ -39,6 +47,7 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
     ]
     good += [Good(_norm((2, 64), **{**every, name: None}), ((2, 64),), "rows") for name in names]
     bad = [
+        *(Bad("eps must be finite and not negative", _eps(_norm((2, 64), **none), e)) for e in _EPS),
         Bad("normalized_shape must name at least one axis", _norm((2, 64), (), **none)),
         Bad("sizes in normalized_shape must be positive", _norm((2, 0), (0,), **none)),
         Bad("sizes in normalized_shape must be positive", _norm((2, 4), (-2, -2), **none)),
@@ -79,6 +88,7 @@ FUSED_ADD = Expected(
         Good(_fused((2, 32769), (2, 32769), (32769,)), ((2, 32769),) * 2, "long_rows", {"N": 32769}),
     ],
     bad=[
+        *(Bad("eps must be finite and not negative", _eps(_fused((2, 64), (2, 64), (64,)), e)) for e in _EPS),
         Bad("the last dimension must not be empty", _fused((2, 0), (2, 0), (0,))),
         Bad("residual must have shape [*B N]", _fused((2, 64), (3, 64), (64,))),
         Bad("residual must have shape [*B N]", _fused((2, 64), (2, 63), (64,))),
@@ -141,6 +151,7 @@ BATCH_NORM = Expected(
         Good(_batch((1, 8), dtype="float32"), ((1, 8), (8,), (8,)), hidden=2),
     ],
     bad=[
+        *(Bad("eps must be finite and not negative", _eps(_batch(), e)) for e in _EPS),
         Bad("give running_mean and running_var together", _batch(running_var=None)),
         Bad("give running_mean and running_var together", _batch(running_mean=None, training=True)),
         Bad("evaluation needs running_mean", _batch(**_NONE)),
