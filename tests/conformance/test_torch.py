@@ -22,11 +22,13 @@ def test_opcheck(first_call: Call, device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_fullgraph_compile_gives_the_same_bits(first_call: Call, device: str) -> None:
+def test_fullgraph_compile_gives_the_same_bits(first_call: Call, device: str, all_rows: bool) -> None:
     inputs = make_inputs(first_call.spec, first_call.bound, device=device)
     op = first_call.op()
     torch.compiler.reset()
-    compiled = torch.compile(lambda *tensors: op(*tensors), fullgraph=True)
+    # What captures the graph is the same; Inductor costs seconds, and does not look into an operator.
+    backend = "inductor" if device == "cuda" or all_rows else "aot_eager"
+    compiled = torch.compile(lambda *tensors: op(*tensors), fullgraph=True, backend=backend)
     for mine, theirs in zip(outputs(compiled(*inputs)), outputs(op(*inputs)), strict=True):
         assert torch.equal(mine, theirs)
 
