@@ -15,7 +15,7 @@ from tileops.spec.loader import merged
 
 IMPORT_SECONDS = 0.1
 OPERATORS = 200
-READ_SECONDS = 1.0
+READ_SECONDS = 2.0
 
 
 def best(command: str, tries: int = 5) -> tuple[float, set[str]]:
