@@ -14,7 +14,7 @@ import difflib
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tileops import targets
 from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
@@ -126,10 +126,11 @@ def _build_key(spec: OpSpec, key: Key) -> bool:
 def _keys(spec: OpSpec, target: str, cases: bool) -> Iterator[Key]:
     """Every kernel that the entry's cases or workloads need, once."""
     from tileops.runner import choose, make_key
+    from tileops.testing import case_facts
 
     seen = set()
     for bound in _bound(spec, cases):
-        facts = _facts(spec, bound)
+        facts = case_facts(spec, bound)
         try:
             key = make_key(spec, choose(spec, facts, target, None), facts, target)
         except NotImplementedError:
@@ -148,17 +149,6 @@ def _bound(spec: OpSpec, cases: bool) -> Iterator[BoundCase]:
                 yield bind_case(spec, case, row=row)
             except RuleBroken:
                 continue  # the rules exclude this row: scales that are absent, say
-
-
-def _facts(spec: OpSpec, bound: BoundCase) -> Any:
-    """What a call with these shapes would find, from tensors without memory."""
-    from tileops.compiled import DTYPE, compile_spec
-    from tileops.params import normalize
-    from tileops.testing import make_meta
-
-    dtyped = {name for name, param in spec.params.items() if "dtype" in param.type}
-    values = [DTYPE[v] if name in dtyped and v is not None else v for name, v in bound.params.items()]
-    return compile_spec(spec.name).facts(*make_meta(spec, bound), *normalize(spec, values))
 
 
 if __name__ == "__main__":

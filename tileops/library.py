@@ -32,7 +32,7 @@ def schema(spec: OpSpec) -> str:
     if any(member.mutated for member in spec.inputs.values()):
         raise ValueError(f"{spec.name}: operators that write their inputs cannot be registered yet")
     arguments = [f"Tensor{'?' * member.optional} {name}" for name, member in spec.inputs.items()]
-    arguments += [f"{ParamType(param.type).schema} {name}" for name, param in spec.params.items()]
+    arguments += [f"{ParamType.parse(param.type).schema} {name}" for name, param in spec.params.items()]
     arguments += ["str? target", "str? implementation"]
     returns = ", ".join("Tensor" for _ in spec.outputs)
     returns = returns if len(spec.outputs) == 1 else f"({returns})"

@@ -26,7 +26,7 @@ def normalize(spec: OpSpec, values: Iterable[Any]) -> tuple[Any, ...]:
 def _one(spec: OpSpec, name: str, value: Any) -> Any:
     param = spec.params[name]
     try:
-        stored = ParamType(param.type).normalize(value, lambda v: isinstance(v, torch.dtype))
+        stored = ParamType.parse(param.type).normalize(value, lambda v: isinstance(v, torch.dtype))
     except TypeError:
         raise CallError(
             f"{spec.name}: {name} must be {param.type}, got {value!r} of type {type(value).__name__}"

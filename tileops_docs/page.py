@@ -78,11 +78,6 @@ class OpPage:
         """(dtypes, implementations that serve them) for each supported row."""
         return [(tuple(row[s] for s in self.slots), self.serving(row)) for row in self.spec.rows]
 
-    @property
-    def rows_differ(self) -> bool:
-        """Whether some rows are served by other implementations than the rest."""
-        return len({serving for _, serving in self.rows}) > 1
-
     def serving(self, row: dict[str, str]) -> tuple[str, ...]:
         """Implementations that no domain rule about dtypes alone keeps from a row."""
         known = dict(variables({}, {}, row)) | {f"d_{slot}": dtype for slot, dtype in row.items()}

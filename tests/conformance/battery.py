@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from tests.conformance.expected import EXPECTED, Bad, Expected, Good, Probe
-from tests.conformance.plan import operator
 from tileops.compiled import DTYPE, Compiled, compile_functions
 from tileops.errors import CallError
 from tileops.op import compare_signatures
@@ -17,7 +16,7 @@ from tileops.params import normalize
 from tileops.roofline import roofline
 from tileops.runner import Runner, choose, factory, make_key, verdicts
 from tileops.spec import OpSpec, bind_case
-from tileops.testing import assert_accurate, make_inputs, oracle
+from tileops.testing import assert_accurate, make_inputs, operator, oracle
 
 RUNNABLE = 1 << 18  # elements of the largest tensor of a probe that is also run
 

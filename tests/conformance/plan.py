@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from tileops.compiled import DTYPE, compile_spec
 from tileops.op import Op
 from tileops.provenance import kernel_hash
 from tileops.runner import verdicts
 from tileops.spec import BoundCase, OpSpec, all_specs, bind_case, load
 from tileops.spec.errors import RuleBroken
-from tileops.testing import make_meta
+from tileops.testing import case_facts, case_params, operator
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -40,23 +39,15 @@ class Call:
     @property
     def params(self) -> dict[str, Any]:
         """Params as the constructor takes them."""
-        kinds = {name: param.type for name, param in self.spec.params.items()}
-        values = self.bound.params
-        return {n: DTYPE[v] if "dtype" in kinds[n] and v is not None else v for n, v in values.items()}
+        return case_params(self.spec, self.bound)
 
     def op(self, implementation: str | None = None) -> Op:
         return operator(self.spec)(**self.params, implementation=implementation)
 
     def implementations(self, target: str) -> list[str]:
         """Every implementation that serves the call, not only the one that would be chosen."""
-        values = [self.params[name] for name in self.spec.params]
-        facts = compile_spec(self.spec.name).facts(*make_meta(self.spec, self.bound), *values)
+        facts = case_facts(self.spec, self.bound)
         return [v.implementation for v in verdicts(self.spec, facts, target) if not v.reasons]
-
-
-def operator(spec: OpSpec) -> type[Op]:
-    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
-    return cls
 
 
 def specs(implemented: bool = True) -> list[OpSpec]:

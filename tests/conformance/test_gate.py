@@ -5,20 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.plan import Call, calls_of, plan, verified
-from tileops.compiled import DTYPE, compile_spec
+from tileops.compiled import DTYPE
 from tileops.kernel import Kernel, Key
 from tileops.runner import make_key, trace
 from tileops.spec import OpSpec
 from tileops.targets import hopper
-from tileops.testing import make_meta
+from tileops.testing import case_facts
 
 FLAGS = "tl.device_compile_flags"  # the pass configuration that holds nvcc's flags
 
 
 def kernels(call: Call, names: list[str]) -> dict[Key, Kernel]:
     """The kernels of these implementations that serve a call on the H200."""
-    values = [call.params[name] for name in call.spec.params]
-    facts = compile_spec(call.spec.name).facts(*make_meta(call.spec, call.bound), *values)
+    facts = case_facts(call.spec, call.bound)
     keys = [make_key(call.spec, name, facts, "hopper") for name in names]
     return {key: trace(call.spec, key) for key in keys}
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tests.conformance.battery import RUNNABLE, meta, values
 from tests.conformance.expected import EXPECTED, Bad, Probe
-from tests.conformance.plan import DEVICES, Call, operator, specs
+from tests.conformance.plan import DEVICES, Call, specs
 from tileops.compiled import DTYPE
 from tileops.errors import CallError
 from tileops.op import Op
@@ -19,7 +19,7 @@ from tileops.runner import runner_for
 from tileops.spec import OpSpec
 from tileops.spec.dtypes import slot_dtypes
 from tileops.spec.patterns import Item, Pattern
-from tileops.testing import make_inputs
+from tileops.testing import make_inputs, operator
 
 Change = tuple[str, object]
 

@@ -8,9 +8,9 @@ import weakref
 import pytest
 import torch
 
-from tests.conformance.plan import DEVICES, Call, operator
+from tests.conformance.plan import DEVICES, Call
 from tests.conformance.test_values import outputs
-from tileops.testing import make_inputs, make_meta
+from tileops.testing import make_inputs, make_meta, operator
 
 
 @pytest.mark.parametrize("device", DEVICES)

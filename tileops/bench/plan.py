@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tileops.compiled import DTYPE, compile_spec
 from tileops.op import Op
-from tileops.params import normalize
 from tileops.roofline import Roofline, roofline
 from tileops.runner import choose
 from tileops.spec import BoundCase, OpSpec, bind_case
 from tileops.spec.cases import CaseError
-from tileops.testing import make_meta
+from tileops.testing import case_facts, case_params, operator
 
-__all__ = ["Case", "cases", "operator"]
+__all__ = ["Case", "cases"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +47,7 @@ class Case:
     @cached_property
     def params(self) -> dict[str, Any]:
         """Params as the constructor takes them."""
-        values = self.bound.params
-        dtyped = {name for name, param in self.spec.params.items() if "dtype" in param.type}
-        return {n: DTYPE[v] if n in dtyped and v is not None else v for n, v in values.items()}
+        return case_params(self.spec, self.bound)
 
     def op(self) -> Op:
         """The operator, constructed."""
@@ -61,8 +56,7 @@ class Case:
     @cached_property
     def facts(self) -> Any:
         """What a call finds, without memory."""
-        values = normalize(self.spec, self.params.values())
-        return compile_spec(self.spec.name).facts(*make_meta(self.spec, self.bound), *values)
+        return case_facts(self.spec, self.bound)
 
     @cached_property
     def cost(self) -> Roofline:
@@ -78,12 +72,6 @@ class Case:
         except NotImplementedError:
             return False
         return True
-
-
-def operator(spec: OpSpec) -> type[Op]:
-    """The class of an operator."""
-    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
-    return cls
 
 
 def cases(spec: OpSpec, target: str, *, small: bool, limit: int | None = None) -> list[Case]:

@@ -73,9 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     from tileops.bench import inputs
     from tileops.bench.peer import Call, Unserved, peers
-    from tileops.bench.plan import cases, operator
+    from tileops.bench.plan import cases
     from tileops.spec import load
-    from tileops.testing import make_meta
+    from tileops.testing import make_meta, operator
 
     spec = load(options.op)
     target = "cpu" if options.device == "cpu" else "hopper"

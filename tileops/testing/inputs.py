@@ -1,4 +1,4 @@
-"""Tensors for a case of the manifest."""
+"""What a case of the manifest needs to be called: operator, params, tensors, oracle."""
 
 from __future__ import annotations
 
@@ -10,11 +10,32 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tileops.compiled import DTYPE
+from tileops.compiled import DTYPE, compile_spec
+from tileops.op import Op
+from tileops.params import normalize
 from tileops.spec import BoundCase, OpSpec
 from tileops.spec.expressions import Expression
 
-__all__ = ["make_inputs", "make_meta", "oracle"]
+__all__ = ["case_facts", "case_params", "make_inputs", "make_meta", "operator", "oracle"]
+
+
+def operator(spec: OpSpec) -> type[Op]:
+    """The class of an operator."""
+    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
+    return cls
+
+
+def case_params(spec: OpSpec, case: BoundCase) -> dict[str, Any]:
+    """Params of a case as the constructor takes them: dtypes are torch's."""
+    dtyped = {name for name, param in spec.params.items() if "dtype" in param.type}
+    return {n: DTYPE[v] if n in dtyped and v is not None else v for n, v in case.params.items()}
+
+
+def case_facts(spec: OpSpec, case: BoundCase) -> dict[str, Any]:
+    """What a call of the case finds, from tensors without memory: to choose a kernel, and for costs."""
+    values = normalize(spec, case_params(spec, case).values())
+    facts: dict[str, Any] = compile_spec(spec.name).facts(*make_meta(spec, case), *values)
+    return facts
 
 
 def make_inputs(spec: OpSpec, case: BoundCase, *, device: str = "cpu", seed: int = 0) -> list[Tensor | None]:
