@@ -10,6 +10,9 @@ from tileops._name import refuse_other_distribution
 if TYPE_CHECKING:
     from tileops.errors import CallError, ManifestError, UnsupportedDeviceError
     from tileops.op import Op
+    from tileops.targets.errors import TargetError
+
+    # operators: written by scripts/write_exports.py
     from tileops.ops import (
         AvgPool2dFwdOp,
         BatchNormFwdOp,
@@ -23,27 +26,29 @@ if TYPE_CHECKING:
         SoftmaxFwdOp,
         SumFwdOp,
     )
-    from tileops.targets.errors import TargetError
+    # end of operators
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CallError",
+    "ManifestError",
+    "Op",
+    "TargetError",
+    "UnsupportedDeviceError",
+    # operators: written by scripts/write_exports.py
     "AvgPool2dFwdOp",
     "BatchNormFwdOp",
-    "CallError",
     "FusedAddRMSNormFwdOp",
     "GemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "LayerNormFwdOp",
-    "ManifestError",
     "MoeUnpermuteFwdOp",
-    "Op",
     "RMSNormFwdOp",
     "SoftmaxFwdOp",
     "SumFwdOp",
-    "TargetError",
-    "UnsupportedDeviceError",
+    # end of operators
 ]
 
 _ELSEWHERE = {

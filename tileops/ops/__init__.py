@@ -1,4 +1,4 @@
-"""The operators that people import, one module a family. Names load on first use."""
+"""The operators that people import, one module a family or group. Names load on first use."""
 
 from __future__ import annotations
 
@@ -6,17 +6,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    # operators: written by scripts/write_exports.py
     from tileops.ops.attention import (
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
         GroupedQueryAttentionDenseFwdOp,
     )
-    from tileops.ops.gemm import GemmFwdOp
-    from tileops.ops.moe import MoeUnpermuteFwdOp
-    from tileops.ops.normalization import BatchNormFwdOp, FusedAddRMSNormFwdOp, LayerNormFwdOp, RMSNormFwdOp
-    from tileops.ops.pool import AvgPool2dFwdOp
-    from tileops.ops.reduction import SoftmaxFwdOp, SumFwdOp
+    from tileops.ops.gemm import (
+        GemmFwdOp,
+    )
+    from tileops.ops.moe import (
+        MoeUnpermuteFwdOp,
+    )
+    from tileops.ops.normalization import (
+        BatchNormFwdOp,
+        FusedAddRMSNormFwdOp,
+        LayerNormFwdOp,
+        RMSNormFwdOp,
+    )
+    from tileops.ops.pool import (
+        AvgPool2dFwdOp,
+    )
+    from tileops.ops.reduction import (
+        SoftmaxFwdOp,
+        SumFwdOp,
+    )
+    # end of operators
 
 __all__ = [
+    # operators: written by scripts/write_exports.py
     "AvgPool2dFwdOp",
     "BatchNormFwdOp",
     "FusedAddRMSNormFwdOp",
@@ -28,15 +45,30 @@ __all__ = [
     "RMSNormFwdOp",
     "SoftmaxFwdOp",
     "SumFwdOp",
+    # end of operators
 ]
+
+_MODULES = {
+    # operators: written by scripts/write_exports.py
+    "AvgPool2dFwdOp": "pool",
+    "BatchNormFwdOp": "normalization",
+    "FusedAddRMSNormFwdOp": "normalization",
+    "GemmFwdOp": "gemm",
+    "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
+    "GroupedQueryAttentionDenseFwdOp": "attention",
+    "LayerNormFwdOp": "normalization",
+    "MoeUnpermuteFwdOp": "moe",
+    "RMSNormFwdOp": "normalization",
+    "SoftmaxFwdOp": "reduction",
+    "SumFwdOp": "reduction",
+    # end of operators
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tileops.spec import load
-
-    value = getattr(importlib.import_module(f"{__name__}.{load(name).family}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tileops import ops
 from tileops.compiled import DTYPE, compile_spec
 from tileops.op import Op
 from tileops.params import normalize
@@ -21,7 +22,7 @@ __all__ = ["case_facts", "case_params", "make_inputs", "make_meta", "operator", 
 
 def operator(spec: OpSpec) -> type[Op]:
     """The class of an operator."""
-    cls: type[Op] = getattr(importlib.import_module(f"tileops.ops.{spec.family}"), spec.name)
+    cls: type[Op] = getattr(ops, spec.name)
     return cls
 
 

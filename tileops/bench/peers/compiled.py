@@ -9,8 +9,9 @@ import torch._inductor.config
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from tileops.bench.peer import Call, Function, Peer, Unserved
+from tileops.bench.peer import Call, Function, Peer, Served, Unserved
 from tileops.bench.peers import eager
+from tileops.bench.peers.eager.attention import plain_scores
 
 peer = Peer("torch.compile", devices=("cuda", "cpu"), compiles=True)
 
@@ -22,29 +23,9 @@ def _compile(function: Function) -> Function:
     return compiled
 
 
-@peer.serves("RMSNormFwdOp")
-def rms_norm(call: Call) -> Function:
-    return _compile(eager.rms_norm(call))
-
-
-@peer.serves("LayerNormFwdOp")
-def layer_norm(call: Call) -> Function:
-    return _compile(eager.layer_norm(call))
-
-
-@peer.serves("FusedAddRMSNormFwdOp")
-def fused_add_rms_norm(call: Call) -> Function:
-    return _compile(eager.fused_add_rms_norm(call))
-
-
-@peer.serves("SoftmaxFwdOp")
-def softmax(call: Call) -> Function:
-    return _compile(eager.softmax(call))
-
-
 @peer.serves("GroupedQueryAttentionDenseFwdOp", slow=True)
 def attention(call: Call) -> Function:
-    eager.plain_scores(call)
+    plain_scores(call)
     q, k, params = call["q"], call["k"], call.params
     if q.device.type == "cpu":
         raise Unserved("flex_attention is for GPUs here")
@@ -67,3 +48,11 @@ def attention(call: Call) -> Function:
         return out.transpose(1, 2)
 
     return run
+
+
+def _make(served: Served) -> Served:
+    return Served(lambda call: _compile(served.make(call)), served.writes, served.slow)
+
+
+for _name, _served in eager.peer.ops.items():
+    peer.ops.setdefault(_name, _make(_served))

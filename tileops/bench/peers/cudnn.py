@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tileops.bench.peer import Call, Function, Peer, Unserved
-from tileops.bench.peers.eager import plain_scores
+from tileops.bench.peers.eager.attention import plain_scores
 
 peer = Peer("cuDNN")
 

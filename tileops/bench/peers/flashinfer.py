@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tileops.bench.peer import Call, Function, Peer, Unserved
-from tileops.bench.peers.eager import plain_scores
+from tileops.bench.peers.eager.attention import plain_scores
 
 peer = Peer("flashinfer", module="flashinfer", distribution="flashinfer-python", compiles=True)
 

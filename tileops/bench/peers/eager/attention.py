@@ -1,4 +1,4 @@
-"""PyTorch as users call it, one function after the other."""
+"""Attention in PyTorch."""
 
 from __future__ import annotations
 
@@ -9,40 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
-from tileops.bench.peer import Call, Function, Peer, Unserved
-
-peer = Peer("PyTorch", devices=("cuda", "cpu"), is_torch=True)
-
-
-@peer.serves("RMSNormFwdOp")
-def rms_norm(call: Call) -> Function:
-    shape, eps = call.params["normalized_shape"], call.params["eps"]
-    return lambda x, weight: F.rms_norm(x, shape, weight, eps)
-
-
-@peer.serves("LayerNormFwdOp")
-def layer_norm(call: Call) -> Function:
-    shape, eps = call.params["normalized_shape"], call.params["eps"]
-    return lambda x, weight, bias: F.layer_norm(x, shape, weight, bias, eps)
-
-
-@peer.serves("FusedAddRMSNormFwdOp")
-def fused_add_rms_norm(call: Call) -> Function:
-    shape, eps = call["weight"].shape, call.params["eps"]
-
-    def run(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        total = x + residual
-        return F.rms_norm(total, shape, weight, eps), total
-
-    return run
-
-
-@peer.serves("SoftmaxFwdOp")
-def softmax(call: Call) -> Function:
-    dim = call.params["dim"]
-    if dim is None:
-        raise Unserved("dim must be given")
-    return lambda x: F.softmax(x, dim)
+from tileops.bench.peer import Call, Function, Unserved
+from tileops.bench.peers.eager._peer import peer
 
 
 @peer.serves("GroupedQueryAttentionDenseFwdOp")
