@@ -129,3 +129,9 @@ def too_long(path: Path) -> list[str]:
 def test_length_of_files_and_functions() -> None:
     """At most 300 and 80 lines, or a docstring says "Longer than 300 lines because ..."."""
     assert [line for path in python_files() for line in too_long(path)] == []
+
+
+def test_the_lists_of_operators_are_current() -> None:
+    command = [sys.executable, "scripts/write_exports.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

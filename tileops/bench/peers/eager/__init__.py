@@ -1,6 +1,6 @@
 """PyTorch as users call it: a module a family, and what follows from the manifest's `ref_api` alone.
 
-An operator that names a PyTorch function, whose inputs and params are that function's arguments, needs nothing
+An operator that names a PyTorch function, and whose inputs and params are that function's, needs nothing
 here. Others have a function in the module of their family, which registers it with `peer.serves`.
 """
 
@@ -26,11 +26,20 @@ def _twin(spec: OpSpec, call: Call) -> Function:
     try:  # functions in Python say their arguments; of builtins tensors come first, in order
         known = set(inspect.signature(function).parameters)
     except ValueError:
-        return lambda *tensors: function(*tensors[: len(given)], **params)
+        return _tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
     if not known.issuperset({*spec.inputs, *params}):
         strange = ", ".join(sorted({*spec.inputs, *params} - known))
         raise Unserved(f"{spec.ref_api} has no {strange}")
     return lambda *tensors: function(**dict(zip(spec.inputs, tensors, strict=True)), **params)
+
+
+def _tried(call: Call, function: Function) -> Function:
+    """The function, if it takes the call's tensors: a builtin says what it takes only by refusing."""
+    try:
+        function(*call.inputs.values())
+    except TypeError as error:
+        raise Unserved(str(error).partition("\n")[0]) from error
+    return function
 
 
 def _make(spec: OpSpec) -> Served:
