@@ -11,7 +11,7 @@ from tileops.spec import OpSpec
 from tileops.spec.dtypes import SlotDtype
 from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
-from tileops_docs import sources
+from tileops_docs import sources, where
 from tileops_docs.sources import Source
 from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
 from tileops_docs.verification import Verification, verification
@@ -115,10 +115,11 @@ class OpPage:
 
     @cached_property
     def programs(self) -> list[ProgramRow]:
-        path = f"tileops/kernels/{self.spec.family}.py"
         rows = []
         for name, implementation in self.spec.implementations.items():
-            source = sources.function(f"Program of {name}", path, implementation.program)
+            source = where.defined_in(
+                f"Program of {name}", "tileops/kernels", self.spec, implementation.program
+            )
             rows.append(ProgramRow(name, implementation, source))
         return sorted(rows, key=lambda row: -row.implementation.rank)
 
@@ -126,7 +127,7 @@ class OpPage:
     def oracle(self) -> Source | None:
         if not self.spec.implemented:
             return None
-        return sources.function("Oracle", f"tileops/reference/{self.spec.family}.py", self.spec.torch_name)
+        return where.defined_in("Oracle", "tileops/reference", self.spec, self.spec.torch_name)
 
     @cached_property
     def public_lets(self) -> dict[str, str]:

@@ -10,6 +10,8 @@ from typing import Any
 
 from tileops.spec import all_specs, families
 from tileops_docs.performance import RECORDS, VERDICTS, Performance, Row, all_performance, number
+from tileops_docs.text import family_title
+from tileops_docs.where import identifier, page
 
 __all__ = ["behind", "ceilings", "coverage", "failures", "host_cost", "summary"]
 
@@ -52,7 +54,10 @@ def _summary(title: str, found: list[Performance]) -> str:
     shares = sorted(row.share for row in rows if row.share is not None)
     ratios = [row.ratio for row in rows if row.ratio is not None]
     total = sum(len(one.rows) for one in found)
-    name = title if title.startswith("*") else f"[{title.capitalize()}](api/{title}.md)"
+    pages = {page(one.op) for one in found}
+    name = title if title.startswith("*") else family_title(title)
+    if not title.startswith("*"):  # a family in several pages is the index's to show
+        name = f"[{name}]({pages.pop() if len(pages) == 1 else 'api/index.md'})"
     median = f"{100 * shares[len(shares) // 2]:.0f}" if shares else ""
     worst = f"{min(ratios):.2f}" if ratios else ""
     return _line([name, str(len(found)), str(total), *map(str, verdicts), median, worst])
@@ -172,8 +177,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _op(row: Row) -> str:
-    family = all_specs()[row.op].family
-    return f"[`{row.op}`][tileops.ops.{family}.{row.op}]"
+    return f"[`{row.op}`][{identifier(row.op)}]"
 
 
 def _table(lines: list[str], *after: str) -> list[str]:

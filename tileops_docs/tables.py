@@ -3,7 +3,7 @@
 | line                          | becomes                                                  |
 | ----------------------------- | -------------------------------------------------------- |
 | `{{ operator-index }}`        | every operator: family, dtypes, status, implementations  |
-| `{{ operator-index FAMILY }}` | the operators of one family                              |
+| `{{ operator-index FAMILY }}` | the operators of a family, or of one of its modules      |
 | `{{ operator-replaces }}`     | PyTorch functions and their operators                    |
 | `{{ performance-coverage }}`  | which operators are measured, in a sentence              |
 | `{{ performance-summary }}`   | recorded measurements by family                          |
@@ -18,36 +18,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
 from tileops.spec import OpSpec, all_specs, load_family
-from tileops_docs import performance_tables
+from tileops_docs import performance_tables, where
 from tileops_docs.cpu_speed import cpu_speed
 from tileops_docs.page import OpPage
-from tileops_docs.text import words
+from tileops_docs.text import family_title, words
+from tileops_docs.where import identifier, module
 
 if TYPE_CHECKING:
     from markdown import Markdown
 
 __all__ = ["TablesExtension", "operator_index", "operator_replaces"]
 
-LINE = re.compile(r"\{\{ ([a-z-]+)(?: (\w+))? \}\}")
+LINE = re.compile(r"\{\{ ([a-z-]+)(?: ([\w.]+))? \}\}")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
 def operator_index(family: str | None = None) -> list[str]:
     """Lines of the table of operators, of one family or of all."""
-    specs = load_family(family) if family else all_specs()
+    specs = _of(family) if family else all_specs()
     lines = ['<div class="op-index" markdown>', ""]
     head = ["Operator", *([] if family else ["Family"]), "dtypes", "Status", "Implementations", "H200"]
     lines += [_row(head), _row(["---"] * len(head))]
     for spec in sorted(specs.values(), key=lambda s: (s.family, s.status != "implemented", s.name)):
         page = OpPage(spec, "")
         cells = [_link(spec)]
-        cells += [] if family else [f"[{_title(spec.family)}]({spec.family}.md)"]
+        cells += (
+            [] if family else [f"[{family_title(spec.family)}]({PurePosixPath(where.page(spec.name)).name})"]
+        )
         cells += [
             _dtypes(spec),
             _status(spec),
@@ -81,13 +85,14 @@ def _row(cells: list[str]) -> str:
 
 def _link(spec: OpSpec) -> str:
     name = "<wbr>".join(words(spec.name))
-    return f"[<code>{name}</code>][tileops.ops.{spec.family}.{spec.name}]"
+    return f"[<code>{name}</code>][{identifier(spec.name)}]"
 
 
-def _title(family: str) -> str:
-    return {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling"}.get(
-        family, family.replace("_", " ").capitalize()
-    )
+def _of(group: str) -> dict[str, OpSpec]:
+    """The operators of a family, or of one of its modules: "elementwise", "elementwise_activation"."""
+    wanted = group.replace(".", "_")
+    found = {n: s for n, s in all_specs().items() if wanted in (s.family, module(n).replace(".", "_"))}
+    return found or load_family(group)
 
 
 def _dtypes(spec: OpSpec) -> str:

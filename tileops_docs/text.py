@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["call_lines", "parameter", "shown_default", "shown_type", "words"]
+__all__ = ["call_lines", "family_title", "parameter", "shown_default", "shown_type", "words"]
 
 LINE = 88
 
@@ -13,6 +13,12 @@ LINE = 88
 def words(name: str) -> list[str]:
     """`RMSNormFwdOp` -> RMS, Norm, Fwd, Op."""
     return re.findall(r"[A-Z][A-Z0-9]+(?=[A-Z][a-z]|$)|[A-Z][a-z]*[0-9]*[a-z]*|[a-z0-9]+", name)
+
+
+def family_title(family: str) -> str:
+    """What readers call a family."""
+    known = {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling", "topk": "Top-k", "fft": "FFT"}
+    return known.get(family, family.replace("_", " ").capitalize())
 
 
 def shown_type(text: str) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tileops.spec import all_specs
+from tileops_docs.where import identifier
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
 LINK_KINDS = {
@@ -131,7 +132,7 @@ def test_the_search_index_holds_every_operator_in_lower_case(site: Path) -> None
     separator = re.compile(index["config"]["separator"])
     assert [w for w in separator.split("RMSNormFwdOp") if w] == ["RMS", "Norm", "Fwd", "Op"]
     for spec in all_specs().values():
-        anchor = f"#tileops.ops.{spec.family}.{spec.name}"
+        anchor = f"#{identifier(spec.name)}"
         (entry,) = [doc for doc in index["docs"] if doc["location"].endswith(anchor)]
         assert entry["title"] == spec.name
         text = re.sub(r"<[^>]+>", " ", entry["text"])
@@ -150,4 +151,4 @@ def test_the_inventory_holds_every_operator(site: Path) -> None:
     raw = (site / "objects.inv").read_bytes()
     names = zlib.decompress(raw.split(b"\n", 4)[4]).decode()
     for spec in all_specs().values():
-        assert f"tileops.ops.{spec.family}.{spec.name} " in names
+        assert f"{identifier(spec.name)} " in names

@@ -13,6 +13,7 @@ import pytest
 
 from tileops.spec import OpSpec, all_specs
 from tileops_docs import verification as records
+from tileops_docs import where
 from tileops_docs.page import OpPage
 from tileops_docs.tables import operator_index
 from tileops_docs.text import words
@@ -44,7 +45,7 @@ def library() -> griffe.Module:
 
 def block(site: Path, spec: OpSpec) -> str:
     """The HTML of an operator's block."""
-    text = (site / "api" / f"{spec.family}.html").read_text(encoding="utf-8")
+    text = (site / where.page(spec.name)).with_suffix(".html").read_text(encoding="utf-8")
     start = text.index(f'data-op="{spec.name}"')
     end = text.find("data-op=", start + 1)
     return text[start : end if end > 0 else len(text)]
@@ -85,7 +86,7 @@ def test_parts_stand_in_the_order_of_questions(site: Path, spec: OpSpec) -> None
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.torch_name)
 def test_every_param_and_tensor_is_described(spec: OpSpec) -> None:
-    cls = library()[f"ops.{spec.family}.{spec.name}"]
+    cls = library()[where.identifier(spec.name).removeprefix("tileops.")]
     described = OpPage(spec, "").descriptions(cls)
     wanted = [*spec.params, *spec.inputs, *spec.returned]
     assert [name for name in wanted if not described.get(name)] == []
