@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tileops.ops import (
         AvgPool2dFwdOp,
         BatchNormFwdOp,
+        BmmFwdOp,
+        FP8QuantFwdOp,
         FusedAddRMSNormFwdOp,
         GemmFwdOp,
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
@@ -39,6 +41,8 @@ __all__ = [
     # operators: written by scripts/write_exports.py
     "AvgPool2dFwdOp",
     "BatchNormFwdOp",
+    "BmmFwdOp",
+    "FP8QuantFwdOp",
     "FusedAddRMSNormFwdOp",
     "GemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",

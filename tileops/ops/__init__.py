@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         GroupedQueryAttentionDenseFwdOp,
     )
     from tileops.ops.gemm import (
+        BmmFwdOp,
         GemmFwdOp,
     )
     from tileops.ops.moe import (
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from tileops.ops.pool import (
         AvgPool2dFwdOp,
     )
+    from tileops.ops.quantization import (
+        FP8QuantFwdOp,
+    )
     from tileops.ops.reduction import (
         SoftmaxFwdOp,
         SumFwdOp,
@@ -36,6 +40,8 @@ __all__ = [
     # operators: written by scripts/write_exports.py
     "AvgPool2dFwdOp",
     "BatchNormFwdOp",
+    "BmmFwdOp",
+    "FP8QuantFwdOp",
     "FusedAddRMSNormFwdOp",
     "GemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
@@ -52,6 +58,8 @@ _MODULES = {
     # operators: written by scripts/write_exports.py
     "AvgPool2dFwdOp": "pool",
     "BatchNormFwdOp": "normalization",
+    "BmmFwdOp": "gemm",
+    "FP8QuantFwdOp": "quantization",
     "FusedAddRMSNormFwdOp": "normalization",
     "GemmFwdOp": "gemm",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",

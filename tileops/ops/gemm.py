@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tileops.op import Op
 
-__all__ = ["GemmFwdOp"]
+__all__ = ["BmmFwdOp", "GemmFwdOp"]
 
 
 class GemmFwdOp(Op):
@@ -62,5 +62,47 @@ class GemmFwdOp(Op):
 
         Returns:
             The product, `(M, N)`, in the dtype of `a`.
+        """
+        return self._call(a, b)
+
+
+class BmmFwdOp(Op):
+    r"""Batched matrix multiplication.
+
+    $$
+    D_i = A_i B_i, \qquad d_{imn} = \sum_{k=1}^{K} a_{imk}\, b_{ikn}
+    $$
+
+    The matrices of a batch are multiplied pair by pair; nothing broadcasts. $K = 0$ gives zeros.
+
+    Raises:
+        CallError: An argument breaks the specification below; the message names it.
+
+    Numerics:
+        Products and sums are float32 on tensor cores, with one rounding at the store. The order of the sum
+        over $K$ is fixed by the implementation: two runs are bitwise equal.
+
+    Source:
+        [`torch.bmm`](https://docs.pytorch.org/docs/stable/generated/torch.bmm.html).
+
+    Examples:
+        >>> import torch, tileops
+        >>> bmm = tileops.BmmFwdOp()
+        >>> a, b = torch.randn(2, 3, 64).half(), torch.randn(2, 64, 40).half()
+        >>> torch.testing.assert_close(bmm(a, b), torch.bmm(a, b), rtol=1e-2, atol=1e-2)
+    """
+
+    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
+        super().__init__(target=target, implementation=implementation)
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        r"""Multiply.
+
+        Args:
+            a: Left matrices, `(B, M, K)`.
+            b: Right matrices, `(B, K, N)`.
+
+        Returns:
+            The products, `(B, M, N)`, in the dtype of `a`.
         """
         return self._call(a, b)

@@ -8,3 +8,8 @@ def gemm(a: Tensor, b: Tensor, *, trans_a: bool, trans_b: bool) -> Tensor:
     left = a.double().mT if trans_a else a.double()
     right = b.double().mT if trans_b else b.double()
     return left @ right
+
+
+def bmm(a: Tensor, b: Tensor) -> Tensor:
+    """Matrix product of each pair of a batch."""
+    return a.double() @ b.double()

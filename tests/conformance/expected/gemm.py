@@ -81,6 +81,53 @@ GEMM = Expected(
     dtypes={"a": HALF},
 )
 
+
+def _bmm(a: Shape, b: Shape, dtype: str = "float16", /, **dtypes: str) -> Probe:
+    return Probe({"a": a, "b": b}, {}, dtype, dtypes)
+
+
+def _batch(b: int, m: int, n: int, k: int, implementation: str | None, **static: Any) -> Good:
+    return Good(_bmm((b, m, k), (b, k, n)), ((b, m, n),), implementation, static)
+
+
+BMM = Expected(
+    good=[
+        Good(
+            _bmm((3, 64, 72), (3, 72, 48)),
+            ((3, 64, 48),),
+            "tma",
+            {"tile": "64x128"},
+            2 * 3 * 64 * 72 * 48,
+            2 * 3 * (64 * 72 + 72 * 48 + 64 * 48),
+        ),
+        # the waves of a product of 8192 x 8192, 4096 x 2112, 512 x 4096 and 1024 x 1024, see above
+        _batch(4, 4096, 4096, 64, "tma", tile="256x128"),
+        _batch(2, 2048, 2112, 64, "tma", tile="128x192"),
+        _batch(4, 128, 4096, 64, "tma", tile="128x128"),
+        _batch(2, 512, 1024, 64, "tma", tile="64x128"),
+        _batch(2, 64, 48, 68, "general"),
+        _batch(2, 64, 44, 72, "general"),
+        _batch(1, 4194240, 8, 8, "tma"),
+        _batch(1, 4194248, 8, 8, None),
+        _batch(1, 4194240, 8, 9, "general"),
+        _batch(1, 4194248, 8, 9, None),
+        _batch(65535, 1, 8, 8, "tma"),
+    ],
+    bad=[
+        Bad("a grid has at most 65535 matrices", _bmm((65536, 1, 8), (65536, 8, 8))),
+        Bad("b must have shape", _bmm((2, 64, 72), (2, 64, 48))),
+        Bad("b must have shape", _bmm((2, 64, 72), (3, 72, 48))),
+        Bad("b must have shape", _bmm((2, 64, 72), (1, 72, 48))),
+        Bad("a must have 3 dimensions", _bmm((64, 72), (2, 72, 48))),
+        Bad("b must have 3 dimensions", _bmm((2, 64, 72), (72, 48))),
+        Bad("b must have the dtype of a", _bmm((2, 64, 72), (2, 72, 48), b="bfloat16")),
+        Bad("a must be a torch.Tensor", _bmm(None, (2, 48, 72))),
+        Bad("b must be a torch.Tensor", _bmm((2, 48, 72), None)),
+    ],
+    dtypes={"a": HALF},
+)
+
 EXPECTED: dict[str, Expected] = {
+    "BmmFwdOp": BMM,
     "GemmFwdOp": GEMM,
 }

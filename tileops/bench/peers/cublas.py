@@ -14,3 +14,8 @@ peer = Peer("cuBLAS", devices=("cuda", "cpu"), is_torch=True)
 def gemm(call: Call) -> Function:
     trans_a, trans_b = call.params["trans_a"], call.params["trans_b"]
     return lambda a, b: torch.matmul(a.mT if trans_a else a, b.mT if trans_b else b)
+
+
+@peer.serves("BmmFwdOp")
+def bmm(call: Call) -> Function:
+    return torch.bmm
