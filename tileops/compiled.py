@@ -12,6 +12,7 @@ from torch.autograd import forward_ad, profiler
 from torch.utils._device import DeviceContext
 
 from tileops.fail import failures, refuse_large
+from tileops.params import normalize_one
 from tileops.spec.codegen import generate
 from tileops.spec.expressions import GLOBALS
 from tileops.spec.model import DTYPES, OpSpec
@@ -74,6 +75,12 @@ def dense(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
+def wrote(tensor: torch.Tensor) -> None:
+    """Tell autograd that a tensor was written in place, as PyTorch's own operators do."""
+    if not tensor.is_inference():
+        torch.autograd.graph.increment_version(tensor)
+
+
 @functools.cache
 def compile_spec(spec_name: str) -> Compiled:
     """The functions of one operator of the manifest."""
@@ -102,10 +109,12 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,
         "is_compiling": torch.compiler.is_compiling,
+        "number": functools.partial(normalize_one, spec),
         "strided": torch.strided,
         "refuse_large": functools.partial(refuse_large, spec),
         "solve": functools.partial(_solve, fail["fail_unsolvable"]),
         "undisturbed": undisturbed,
+        "wrote": wrote,
     }
     filename = f"<tileops {spec.name}>"
     exec(compile(source, filename, "exec"), scope)

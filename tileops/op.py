@@ -6,17 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import msgspec
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tileops import targets
 from tileops._name import refuse_other_distribution
-from tileops.compiled import compile_spec
+from tileops.compiled import compile_spec, device_of
 from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.explain import Explanation, explain
-from tileops.library import register
-from tileops.params import normalize
+from tileops.library import Overloads, register
+from tileops.params import normalize_one
 from tileops.roofline import Roofline, roofline, tensor_bytes
 from tileops.runner import build, choose, make_key, require_implementation, runner_for
 from tileops.signatures import compare_signatures, default_value
@@ -55,7 +56,7 @@ class Op:
     """
 
     spec: ClassVar[OpSpec]
-    _overload: ClassVar[Any] = None
+    _overloads: ClassVar[Overloads | None] = None
     _call: ClassVar[Callable[..., Any]]
     __slots__ = ("__weakref__", "_implementation", "_last", "_runner", "_target", "_values")
 
@@ -70,8 +71,8 @@ class Op:
         compiled = compile_spec(cls.__name__)
         cls._call = compiled.call
         if cls.spec.implemented:
-            cls._overload = register(cls.spec)
-        for name in cls.spec.params:
+            cls._overloads = register(cls.spec)
+        for name in cls.spec.constructor:
             setattr(cls, name, property(functools.partial(_param, name)))
 
     def __init__(
@@ -80,7 +81,7 @@ class Op:
         if type(self) is Op:
             raise TypeError("Op is the base of all operators; construct one of them, such as GemmFwdOp()")
         spec = self.spec
-        self._values = normalize(spec, [params[name] for name in spec.params])
+        self._values = tuple(normalize_one(spec, name, params[name]) for name in spec.constructor)
         self._target, self._implementation = target, implementation
         if target is not None:
             _require_target(spec.name, target)
@@ -98,12 +99,12 @@ class Op:
         raise NotImplementedError(f"{type(self).__name__} must define forward")
 
     # ------------------------------------------------------------------------------- asking about calls
-    def explain(self, *tensors: Tensor | None, **named: Tensor | None) -> Explanation:
+    def explain(self, *tensors: Tensor | None, **named: Any) -> Explanation:
         """Which implementation would serve a call with these tensors, why not the others, and what is copied.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
-            **named: Those that the call passes by name.
+            **named: What the call passes by name.
 
         Returns:
             An `Explanation`; its `str` is a readable report. Nothing is built or launched.
@@ -112,36 +113,36 @@ class Op:
             CallError: The call would be refused.
         """
         slots = self._slots(tensors, named)
-        facts = self._facts(slots)
+        facts = self._facts(tensors, named)
         return explain(self.spec, facts, self._target_for(facts["device"]), self._implementation, slots)
 
-    def build(self, *tensors: Tensor | None, **named: Tensor | None) -> None:
+    def build(self, *tensors: Tensor | None, **named: Any) -> None:
         """Build the kernel for calls like this one ahead of time, say before a CUDA graph is captured.
 
         Args:
             *tensors: The call's tensors, or tensors on the meta device of the same shapes and dtypes.
-            **named: Those that the call passes by name.
+            **named: What the call passes by name.
 
         Raises:
             CallError: The call would be refused.
             NotImplementedError: No implementation serves it.
         """
-        facts = self._facts(self._slots(tensors, named))
+        facts = self._facts(tensors, named)
         target = self._target_for(facts["device"])
         implementation = choose(self.spec, facts, target, self._implementation)
         build(self.spec, make_key(self.spec, implementation, facts, target))
 
-    def validate(self, *tensors: Tensor | None, **named: Tensor | None) -> None:
+    def validate(self, *tensors: Tensor | None, **named: Any) -> None:
         """Check types, ranks, dtypes, sizes, devices and rules of a call without running it.
 
         Args:
             *tensors: The call's tensors.
-            **named: Those that the call passes by name.
+            **named: What the call passes by name.
 
         Raises:
             CallError: What the call would raise.
         """
-        self._facts(self._slots(tensors, named))
+        self._facts(tensors, named)
 
     def eval_roofline(self) -> Roofline:
         """The least work of the last call: floating-point operations and bytes of memory traffic.
@@ -149,7 +150,7 @@ class Op:
         Raises:
             RuntimeError: There was no call yet. Calls inside a compiled graph are not seen.
         """
-        return roofline(self.spec, self._facts(self._last_slots()))
+        return roofline(self.spec, self._last_facts())
 
     def total_memory(self) -> int:
         """Bytes of all tensors of the last call: inputs and outputs.
@@ -157,13 +158,13 @@ class Op:
         Raises:
             RuntimeError: There was no call yet.
         """
-        return tensor_bytes(self.spec, self._facts(self._last_slots()))
+        return tensor_bytes(self.spec, self._last_facts())
 
     # --------------------------------------------------------------------------------------- value object
     @property
     def params(self) -> dict[str, Any]:
-        """Every param and its value."""
-        return dict(zip(self.spec.params, self._values, strict=True))
+        """Every param of the constructor and its value."""
+        return dict(zip(self.spec.constructor, self._values, strict=True))
 
     def __repr__(self) -> str:
         shown = []
@@ -189,27 +190,35 @@ class Op:
         return _rebuild, (type(self), arguments), getattr(self, "__dict__", None)
 
     # ---------------------------------------------------------------------------------------------- inside
-    def _dispatch(self, *tensors: Tensor | None) -> Any:
-        """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients."""
+    def _dispatch(self, *arguments: Any) -> Any:
+        """The call through PyTorch's dispatcher: under `torch.compile`, modes, transforms, with gradients.
+
+        `arguments` are the tensors, or for an operator without any the device; then the numbers of the call.
+        """
+        count = len(self.spec.inputs)
+        tensors, numbers = arguments[: count or 1], arguments[count or 1 :]
+        others = (self._target, self._implementation, *(() if count else tensors))
         if torch.compiler.is_compiling():
-            if self._overload is None:  # a plain sentence: the tracer follows nothing more
+            if self._overloads is None:  # a plain sentence: the tracer follows nothing more
                 raise NotImplementedError(f"{self.spec.name} is specified and not yet implemented")
-            return self._overload(*tensors, *_listed(self._values), self._target, self._implementation)
+            return self._overloads.call(tensors[:count], (*self._values, *numbers), *others)
         compiled = compile_spec(self.spec.name)
-        device, made = compiled.outputs(*tensors, *self._values)  # refuse before the dispatcher does
-        for name, tensor in zip(self.spec.inputs, tensors, strict=True):
+        # Refuse before the dispatcher does.
+        device, made = compiled.outputs(*tensors, *self._values, *numbers)
+        for name, tensor in zip(self.spec.inputs, tensors[:count], strict=True):
             if tensor is not None and tensor.layout is not torch.strided:
                 raise CallError(f"{self.spec.name}: {name} must be a strided tensor, got {tensor.layout}")
-        if self._overload is not None:
-            result = self._overload(*tensors, *_listed(self._values), self._target, self._implementation)
+        if self._overloads is not None:
+            result = self._overloads.call(tensors[:count], (*self._values, *numbers), *others)
         elif (fake := next((t for t in tensors if isinstance(t, FakeTensor)), None)) is not None:
             with fake.fake_mode:
                 outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in made]
             returned = outputs[: len(self.spec.returned)]
             result = returned[0] if len(returned) == 1 else tuple(returned)
         else:
-            return compiled.core(self, self._runner, *tensors, *self._values)
-        self._last = tuple(x for t in tensors for x in ((None, None) if t is None else (t.shape, t.dtype)))
+            return compiled.core(self, self._runner, *tensors, *self._values, *numbers)
+        shapes = (x for t in tensors[:count] for x in ((None, None) if t is None else (t.shape, t.dtype)))
+        self._last = (*shapes, *numbers)
         return result
 
     def _slots(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -218,23 +227,35 @@ class Op:
         if len(tensors) > len(names):
             raise CallError(f"{self.spec.name}: takes {len(names)} tensors, got {len(tensors)}")
         given = dict(zip(names, tensors, strict=False))
-        for name in named:
+        others = {*self.spec.call, *(() if names else ("device",))}
+        for name in named.keys() - others:
             if name not in names or name in given:
-                why = "is given twice" if name in given else f"is not an input; there are {', '.join(names)}"
+                known = ", ".join([*names, *sorted(others)])
+                why = "is given twice" if name in given else f"is not an input; there are {known}"
                 raise CallError(f"{self.spec.name}: {name} {why}")
         return {name: {**given, **named}.get(name) for name in names}
 
-    def _facts(self, slots: dict[str, Any]) -> dict[str, Any]:
-        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*slots.values(), *self._values)
+    def _facts(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """What a call with these arguments finds."""
+        numbers = []
+        for name in self.spec.call:
+            default = self.spec.params[name].default
+            if name not in named and default is msgspec.UNSET:
+                raise CallError(f"{self.spec.name}: {name} is missing; it is a number that each call says")
+            numbers.append(normalize_one(self.spec, name, named.get(name, default)))
+        slots = [*self._slots(tensors, named).values()] or [device_of(named.get("device"))]
+        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*slots, *self._values, *numbers)
         return facts
 
-    def _last_slots(self) -> dict[str, Tensor | None]:
+    def _last_facts(self) -> dict[str, Any]:
         last = self._last
         if last is None:
             raise RuntimeError(f"{self.spec.name}: there was no call yet whose cost could be told")
-        pairs = zip(last[::2], last[1::2], strict=True)
+        count = 2 * len(self.spec.inputs)
+        pairs = zip(last[:count:2], last[1:count:2], strict=True)
         tensors = [None if s is None else torch.empty(s, dtype=d, device="meta") for s, d in pairs]
-        return dict(zip(self.spec.inputs, tensors, strict=True))
+        named = dict(zip(self.spec.call, last[count:], strict=True))
+        return self._facts(tuple(tensors), named if tensors else {**named, "device": "meta"})
 
     def _target_for(self, device: torch.device) -> str:
         if device.type != "meta":
@@ -250,12 +271,7 @@ def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
 
 
 def _param(name: str, op: Op) -> Any:
-    return op._values[list(op.spec.params).index(name)]
-
-
-def _listed(values: tuple[Any, ...]) -> list[Any]:
-    """Values as a schema takes them: a size that may be a list is a list."""
-    return [list(value) if isinstance(value, tuple) else value for value in values]
+    return op._values[list(op.spec.constructor).index(name)]
 
 
 def _require_target(name: str, target: str) -> None:

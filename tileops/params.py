@@ -11,7 +11,7 @@ from tileops.errors import CallError
 from tileops.spec.model import OpSpec
 from tileops.spec.params import ParamType
 
-__all__ = ["normalize"]
+__all__ = ["normalize", "normalize_one"]
 
 
 def normalize(spec: OpSpec, values: Iterable[Any]) -> tuple[Any, ...]:
@@ -20,10 +20,15 @@ def normalize(spec: OpSpec, values: Iterable[Any]) -> tuple[Any, ...]:
     Raises:
         CallError: A value has another type, or is not one of the choices.
     """
-    return tuple(_one(spec, name, value) for name, value in zip(spec.params, values, strict=True))
+    return tuple(normalize_one(spec, name, value) for name, value in zip(spec.params, values, strict=True))
 
 
-def _one(spec: OpSpec, name: str, value: Any) -> Any:
+def normalize_one(spec: OpSpec, name: str, value: Any) -> Any:
+    """The value of one param as calls use it.
+
+    Raises:
+        CallError: It has another type, or is not one of the choices.
+    """
     param = spec.params[name]
     try:
         stored = ParamType.parse(param.type).normalize(value, lambda v: isinstance(v, torch.dtype))

@@ -20,7 +20,7 @@ class Roofline(NamedTuple):
     Attributes:
         flops: Floating-point operations.
         bytes: Bytes read and written: every input once and every output once, unless the manifest says
-            otherwise.
+            otherwise. A tensor that is changed in place counts twice, one that is only filled once.
     """
 
     flops: int
@@ -32,17 +32,34 @@ def roofline(spec: OpSpec, facts: Mapping[str, Any]) -> Roofline:
     dtypes = {slot: dtype_name(dtype) for slot, dtype in facts["dtypes"].items()}
     known = dict(variables(facts["names"], facts["shapes"], dtypes))
     flops = Expression(spec.roofline.flops).evaluate(known)
-    moved = (
-        tensor_bytes(spec, facts)
-        if spec.roofline.bytes is None
-        else Expression(spec.roofline.bytes).evaluate(known)
-    )
-    return Roofline(int(flops), int(moved))
+    if spec.roofline.bytes is not None:
+        return Roofline(int(flops), int(Expression(spec.roofline.bytes).evaluate(known)))
+    again = [
+        name
+        for name in _in_place(spec, facts)
+        if spec.inputs[str(spec.outputs[name].alias)].mutated is not True
+    ]
+    return Roofline(int(flops), tensor_bytes(spec, facts) + sum(_bytes(facts, name) for name in again))
 
 
 def tensor_bytes(spec: OpSpec, facts: Mapping[str, Any]) -> int:
     """Bytes of every input and output of the call; an output that is an input counts once."""
-    shapes, dtypes = facts["shapes"], facts["dtypes"]
-    written = {name for name, o in spec.outputs.items() if o.alias and shapes[o.alias] is not None}
-    present = [slot for slot, shape in shapes.items() if shape is not None and slot not in written]
-    return sum(torch.Size(shapes[slot]).numel() * dtypes[slot].itemsize for slot in present)
+    written = _in_place(spec, facts)
+    return sum(_bytes(facts, slot) for slot in facts["shapes"] if slot not in written)
+
+
+def _in_place(spec: OpSpec, facts: Mapping[str, Any]) -> list[str]:
+    """Outputs of the call that are inputs of it."""
+    out = []
+    for name, output in spec.outputs.items():
+        if output.alias is None or facts["shapes"][output.alias] is None:
+            continue
+        mutated = spec.inputs[output.alias].mutated
+        if mutated is True or facts["names"][mutated]:
+            out.append(name)
+    return out
+
+
+def _bytes(facts: Mapping[str, Any], slot: str) -> int:
+    shape = facts["shapes"][slot]
+    return 0 if shape is None else torch.Size(shape).numel() * int(facts["dtypes"][slot].itemsize)

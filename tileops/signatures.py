@@ -29,19 +29,20 @@ def compare_signatures(cls: type, spec: OpSpec) -> None:
     Raises:
         TypeError: Names, order, defaults or kinds differ.
     """
-    params = {name: default_value(param) for name, param in spec.params.items()}
+    params = {name: default_value(param) for name, param in spec.constructor.items()}
     params |= {"target": None, "implementation": None}
     inputs = {name: None if member.optional else Parameter.empty for name, member in spec.inputs.items()}
-    for method, wanted, kind, how in (
-        ("__init__", params, Parameter.KEYWORD_ONLY, "keyword-only "),
-        ("forward", inputs, Parameter.POSITIONAL_OR_KEYWORD, ""),
-    ):
+    numbers = {name: default_value(spec.params[name]) for name in spec.call}
+    numbers |= {} if inputs else {"device": None}
+    for method, tensors, keywords in (("__init__", {}, params), ("forward", inputs, numbers)):
         found = dict(list(inspect.signature(getattr(cls, method)).parameters.items())[1:])
-        same_kind = all(parameter.kind is kind for parameter in found.values())
+        kinds = [Parameter.POSITIONAL_OR_KEYWORD] * len(tensors) + [Parameter.KEYWORD_ONLY] * len(keywords)
         defaults = {name: parameter.default for name, parameter in found.items()}
-        if not same_kind or _typed(defaults) != _typed(wanted):
+        same_kind = [parameter.kind for parameter in found.values()] == kinds
+        if not same_kind or _typed(defaults) != _typed({**tensors, **keywords}):
+            wanted = ", ".join(filter(None, [_list(tensors), "*", _list(keywords)])).removesuffix(", *")
             got = ", ".join(map(_shown, found.values()))
-            raise TypeError(f"{cls.__name__}.{method} must take {how}{_list(wanted)}, but takes {got}")
+            raise TypeError(f"{cls.__name__}.{method} must take {wanted}, but takes {got}")
 
 
 def _typed(defaults: Mapping[str, Any]) -> list[tuple[str, type, Any]]:

@@ -46,7 +46,7 @@ class _State:
         self.known, self.maybe, self.splats = set(spec.params), _uncertain_names(spec), set[str]()
         self.lets = {name: Expression(text) for name, text in spec.let.items()}
         self.rules = {n: Expression(rule.rule) for n, rule in enumerate(spec.rules)}
-        self.fixed = set(spec.params)  # params, and what follows from them alone
+        self.fixed = set(spec.constructor)  # an instance's params, and what follows from them alone
         while (
             more := {n for n, e in self.lets.items() if e.names <= self.fixed and not e.tensors} - self.fixed
         ):
@@ -94,7 +94,7 @@ def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}
 
 
 def emit_params(spec: OpSpec) -> list[str]:
-    """The lines that check the rules that speak of params only."""
+    """The lines that check the rules that speak of the constructor's params only."""
     state, out = _State(spec, ""), Source()
     state.lets = {name: expression for name, expression in state.lets.items() if name in state.fixed}
     state.rules = {n: e for n, e in state.rules.items() if e.names <= state.fixed and not e.tensors}

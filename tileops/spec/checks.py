@@ -9,6 +9,7 @@ from tileops.spec.binding import emit_sizes
 from tileops.spec.cases import CASE_KEYS, WORKLOAD_KEYS, bind_case, bind_every_row, size_names
 from tileops.spec.dtypes import SlotDtype, slot_dtypes
 from tileops.spec.errors import CaseError, FieldError
+from tileops.spec.expressions import Expression
 from tileops.spec.model import DTYPES, Input, OpSpec
 from tileops.spec.params import ParamType
 from tileops.spec.references import check_references, speaks_of_dtypes
@@ -18,6 +19,7 @@ __all__ = ["check"]
 _RESERVED = {
     "inputs": {"self", "device"},
     "params": {"self", "device", "target", "implementation"},
+    "call": {"self", "device", "target", "implementation"},
     "static": {"op", "implementation", "target", "dtypes", "static", "dtype", "given"},
 }
 """Names that the constructor, `forward` and a kernel's key use themselves."""
@@ -46,7 +48,8 @@ def _check_names(spec: OpSpec) -> None:
     seen: dict[str, str] = {}
     groups = {
         "inputs": [*spec.inputs],
-        "params": [*spec.params],
+        "params": [*spec.constructor],
+        "call": [*spec.call],
         "outputs": [*spec.outputs],
         "let": [*spec.let],
     }
@@ -73,11 +76,13 @@ def _is_name(name: str) -> bool:
 
 def _check_params(spec: OpSpec) -> None:
     for name, param in spec.params.items():
-        path = ("signature", "params", name)
+        path = ("signature", "call" if name in spec.call else "params", name)
         try:
             kind = ParamType.parse(param.type)
         except ValueError as error:
             raise FieldError((*path, "type"), str(error)) from None
+        if name in spec.call and not {"int", "float", "None"}.issuperset(kind.members):
+            raise FieldError((*path, "type"), "what a call takes beside tensors is an int or a float")
         if param.choices is not None and "str" not in kind.members:
             raise FieldError((*path, "choices"), "only a str has choices")
         if param.required:
@@ -146,7 +151,7 @@ def _check_mutated(spec: OpSpec, name: str, member: Input) -> None:
     if not isinstance(member.mutated, str):
         return
     param = spec.params.get(member.mutated)
-    if param is None or param.type != "bool":
+    if param is None or param.type != "bool" or member.mutated in spec.call:
         raise FieldError(
             ("signature", "inputs", name, "mutated"), f"there is no bool param {member.mutated!r}"
         )
@@ -189,10 +194,21 @@ def _check_implementations(spec: OpSpec) -> None:
         for static in implementation.static:
             if not _is_name(static) or static in _RESERVED["static"]:
                 raise FieldError((*path, "static", static), f"{static!r} cannot be a name here")
+        chosen = [*implementation.static.values(), *(rule.rule for rule in implementation.domain)]
+        if found := sorted({n for text in chosen for n in Expression(text).names} & _varying(spec)):
+            raise FieldError(path, f"no kernel may depend on {found[0]}, which each call says anew")
         if not _is_name(implementation.program):
             raise FieldError((*path, "program"), f"{implementation.program!r} is not a name")
         if not implementation.targets:
             raise FieldError((*path, "targets"), "an implementation runs on at least one target")
+
+
+def _varying(spec: OpSpec) -> set[str]:
+    """Numbers of the call, and what is derived from them."""
+    found = set(spec.call)
+    while more := {n for n, text in spec.let.items() if Expression(text).names & found} - found:
+        found |= more
+    return found
 
 
 def _check_cases(spec: OpSpec) -> None:

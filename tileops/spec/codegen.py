@@ -6,9 +6,11 @@ straight-line checks: types, devices, ranks, dtypes, sizes, rules.
 * `outputs(tensors, params)` ends with the shapes and dtypes of the outputs: fake and meta tensors.
 * `facts(tensors, params)` ends with all that was bound: to choose and explain an implementation, for costs.
 * `core(op, runner, tensors, params)` ends with the launch: look the kernel up, allocate, launch, return. Its
-  callers have checked the types, and with an `op` also the rules of `params`.
+  callers have checked the types, and with an `op` also the rules of `params`. Without one it also returns
+  the outputs that only a backward uses.
 
-Variables: `t_x` a tensor, `s_x` its shape, `d_x` its dtype, `n_N` a size, param or `let`, `o_y` an output.
+Variables: `t_x` a tensor, `s_x` its shape, `d_x` its dtype, `n_N` a size, param or `let`, `o_y` an output,
+`w_x` a tensor that is written, while a copy that the program can take stands for it.
 Operators without tensor inputs take `device` in their place.
 """
 
@@ -18,9 +20,9 @@ import math
 from collections.abc import Callable
 
 from tileops.spec.binding import emit_branches, emit_params, emit_rank, emit_sizes
-from tileops.spec.dtypes import PROMOTED, SlotDtype, slot_dtypes
+from tileops.spec.dtypes import PROMOTIONS, SlotDtype, slot_dtypes
 from tileops.spec.expressions import Expression
-from tileops.spec.launch import emit_call, emit_large, emit_launch
+from tileops.spec.launch import emit_call, emit_large, emit_launch, written
 from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Branch, Pattern
 from tileops.spec.source import Source, comment, prune
@@ -36,12 +38,12 @@ def generate(spec: OpSpec) -> str:
     out = Source()
     tensors = ", ".join(f"t_{name}" for name in spec.inputs) or "device"
     arguments = ", ".join([tensors, *(f"n_{name}" for name in spec.params)])
-    values = ", ".join(f"n_{name}" for name in spec.params)
+    values = ", ".join(f"n_{name}" for name in spec.constructor)
     _emit_protected(out, f"params({values})", emit_params(spec), [])
     _emit_function(out, spec, f"outputs({arguments})", _emit_outputs)
     _emit_function(out, spec, f"facts({arguments})", _emit_facts)
     _emit_function(out, spec, f"core(op, runner, {arguments})", emit_launch, known=True)
-    emit_call(out, spec, tensors)
+    emit_call(out, spec)
     return str(out)
 
 
@@ -100,9 +102,9 @@ def _emit_checks(out: Source, spec: OpSpec, known: bool) -> None:
     out.extend(emit_sizes(spec, "op is None" if known else "", given).lines)
     for name, member in spec.inputs.items():
         if member.mutated:
-            written = f"n_{member.mutated} and " if isinstance(member.mutated, str) else ""
-            there = f"t_{name} is not None and " if member.optional else ""
-            out.line(f"if {written}{there}not t_{name}.is_contiguous(): raise fail_mutated({name!r})")
+            out.line(
+                f"if {written(spec, name)} and not t_{name}.is_contiguous(): raise fail_mutated({name!r})"
+            )
     for name, output in spec.outputs.items():
         _emit_shape(out, spec, name, output.shape)
 
@@ -149,8 +151,8 @@ def _emit_output_dtypes(out: Source, spec: OpSpec) -> None:
 
 def _output_dtype(out: Source, slot: SlotDtype) -> str:
     same = f"d_{slot.same_as}"
-    if slot.promoted:
-        table = ", ".join(f"{_dtype(old)}: {_dtype(new)}" for old, new in PROMOTED.items())
+    if slot.promotion:
+        table = ", ".join(f"{_dtype(old)}: {_dtype(new)}" for old, new in PROMOTIONS[slot.promotion].items())
         return f"{out.constant('{' + table + '}')}.get({same}, {same})"
     if slot.param:
         return f"{same} if n_{slot.param} is None else n_{slot.param}" if slot.same_as else f"n_{slot.param}"

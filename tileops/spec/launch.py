@@ -8,7 +8,7 @@ from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Pattern
 from tileops.spec.source import Source, comment
 
-__all__ = ["emit_call", "emit_large", "emit_launch"]
+__all__ = ["emit_call", "emit_large", "emit_launch", "written"]
 
 
 def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
@@ -27,11 +27,8 @@ def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
             [*(f"t_{name}" for name in spec.inputs), *(f"n_{name}" for name in spec.params)]
         )
         out.line(f"entry = runner.find(key, facts({arguments if spec.inputs else f'device, {arguments}'}))")
-    for name, member in spec.inputs.items():
-        if not member.mutated:
-            awkward = f"not t_{name}.is_contiguous() or t_{name}.data_ptr() & 15"
-            condition = f"t_{name} is not None and ({awkward})" if member.optional else awkward
-            out.line(f"if {condition}: t_{name} = dense(t_{name})")
+    for name in spec.inputs:
+        _emit_dense(out, spec, name)
     _emit_allocation(out, spec, like=True)
     out.line(f"if {' and '.join(f'0 in s_{name}' for name in spec.outputs)}: pass")
     elsewhere = f"{_is_type(spec, 'cuda')} and current_device() != device.index"
@@ -39,7 +36,44 @@ def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
         _emit_launches(out, spec)
     with out.block("else:"):
         _emit_launches(out, spec)
+    for name, member in spec.inputs.items():
+        if member.mutated:
+            _emit_written(out, spec, name)
     _emit_return(out, spec)
+
+
+def written(spec: OpSpec, slot: str) -> str:
+    """The condition under which a call writes a mutated input."""
+    member = spec.inputs[slot]
+    given = [f"t_{slot} is not None"] if member.optional else []
+    return (
+        " and ".join([*([f"n_{member.mutated}"] if isinstance(member.mutated, str) else []), *given])
+        or "True"
+    )
+
+
+def _emit_dense(out: Source, spec: OpSpec, name: str) -> None:
+    """Programs take contiguous tensors at multiples of 16 bytes: others are copied, written ones back."""
+    member = spec.inputs[name]
+    awkward = f"not t_{name}.is_contiguous() or t_{name}.data_ptr() & 15"
+    condition = f"t_{name} is not None and ({awkward})" if member.optional else awkward
+    if not member.mutated:
+        out.line(f"if {condition}: t_{name} = dense(t_{name})")
+        return
+    out.line(f"w_{name} = None")
+    with out.block(f"if {condition}:"):
+        out.line(f"if {written(spec, name)}: w_{name} = t_{name}")
+        out.line(f"t_{name} = dense(t_{name})")
+
+
+def _emit_written(out: Source, spec: OpSpec, name: str) -> None:
+    """Autograd hears that a tensor was written; what went to a copy comes back."""
+    with out.block(f"if w_{name} is not None:"):
+        out.line(f"w_{name}.copy_(t_{name})")
+        for output, member in spec.outputs.items():
+            if member.alias == name:
+                out.line(f"o_{output} = w_{name}")
+    out.line(f"elif {written(spec, name)}: wrote(t_{name})")
 
 
 def emit_large(out: Source, spec: OpSpec) -> None:
@@ -60,7 +94,10 @@ def _single_sizes(spec: OpSpec) -> list[str]:
 
 def _emit_return(out: Source, spec: OpSpec) -> None:
     """The end of a call that went well: only now is it the last call, whose cost can be asked for."""
-    out.line(f"if op is not None: op._last = ({''.join(f's_{name}, d_{name}, ' for name in spec.inputs)})")
+    last = "".join([*(f"s_{name}, d_{name}, " for name in spec.inputs), *(f"n_{n}, " for n in spec.call)])
+    out.line(f"if op is not None: op._last = ({last})")
+    if len(spec.returned) < len(spec.outputs):
+        out.line(f"else: return {', '.join(f'o_{name}' for name in spec.outputs)}")
     out.line(f"return {', '.join(f'o_{name}' for name in spec.returned)}")
 
 
@@ -90,7 +127,7 @@ def _emit_allocation(out: Source, spec: OpSpec, like: bool) -> None:
     for name, output in spec.outputs.items():
         made = _allocation(spec, name, like)
         if output.alias:
-            made = f"t_{output.alias} if t_{output.alias} is not None else {made}"
+            made = f"t_{output.alias} if {written(spec, output.alias)} else {made}"
         out.line(f"o_{name} = {made}")
 
 
@@ -112,14 +149,16 @@ def _allocation(spec: OpSpec, name: str, like: bool) -> str:
 def _of_the_same_shape(spec: OpSpec, name: str) -> str | None:
     """A required input, contiguous by now, of the output's shape; one of its dtype if there is one."""
     shape, own = spec.outputs[name].shape, _root(spec, name)
-    found = [n for n, m in spec.inputs.items() if not m.optional and not m.mutated and m.shape == shape]
+    found = [
+        n for n, m in spec.inputs.items() if not m.optional and m.mutated is not True and m.shape == shape
+    ]
     return next((n for n in found if own is not None and _root(spec, n) == own), found[0] if found else None)
 
 
 def _root(spec: OpSpec, slot: str) -> str | None:
     """The slot whose dtype this one has; none when a param has a say, or a promotion."""
     dtype = slot_dtypes(spec)[slot]
-    if dtype.param or dtype.promoted:
+    if dtype.param or dtype.promotion:
         return None
     return _root(spec, dtype.same_as) if dtype.same_as else slot
 
@@ -136,14 +175,18 @@ def _emit_launches(out: Source, spec: OpSpec) -> None:
         out.line(f"{'if' if n == 0 else 'elif'} entry.implementation == {name!r}: entry.launch({arguments})")
 
 
-def emit_call(out: Source, spec: OpSpec, tensors: str) -> None:
-    """`call(self, tensors)`: `core` at once where the dispatcher would add nothing, else the dispatcher."""
+def emit_call(out: Source, spec: OpSpec) -> None:
+    """`call(self, tensors, numbers)`: `core` at once where the dispatcher would add nothing, else that."""
+    numbers = "".join(f", n_{name}" for name in spec.call)
     if not spec.inputs:
-        with out.block("def call(self, device=None):"):
+        with out.block(f"def call(self, device{numbers}):"):
+            out.line("if is_compiling(): return self._dispatch(device" + numbers + ")")
+            _emit_numbers(out, spec)
             out.line("device = device_of(device)")
-            out.line("if is_compiling() or not undisturbed(): return self._dispatch(device)")
-            out.line("return core(self, self._runner, device, *self._values)")
+            out.line(f"if not undisturbed(): return self._dispatch(device{numbers})")
+            out.line(f"return core(self, self._runner, device, *self._values{numbers})")
         return
+    tensors = ", ".join(f"t_{name}" for name in spec.inputs)
     plain, wants, views = [], [], []
     for name, member in spec.inputs.items():
         kind = f"(type(t_{name}) is Tensor or type(t_{name}) is Parameter) and t_{name}.layout is strided"
@@ -153,11 +196,18 @@ def emit_call(out: Source, spec: OpSpec, tensors: str) -> None:
         views += [f"{given}t_{name}.is_{bit}()" for bit in _bits(spec, name)]
     fast = [*plain, "undisturbed()", f"not (grad_enabled() and ({' or '.join(wants)}))"]
     fast += [f"not ({' or '.join(views)})"] if views else []
-    with out.block(f"def call(self, {tensors}):"):
-        out.line(f"if is_compiling(): return self._dispatch({tensors})")
+    with out.block(f"def call(self, {tensors}{numbers}):"):
+        out.line(f"if is_compiling(): return self._dispatch({tensors}{numbers})")
+        _emit_numbers(out, spec)
         with out.block(f"if {' and '.join(fast)}:"):
-            out.line(f"return core(self, self._runner, {tensors}, *self._values)")
-        out.line(f"return self._dispatch({tensors})")
+            out.line(f"return core(self, self._runner, {tensors}, *self._values{numbers})")
+        out.line(f"return self._dispatch({tensors}{numbers})")
+
+
+def _emit_numbers(out: Source, spec: OpSpec) -> None:
+    for name in spec.call:
+        kind = spec.params[name].type.partition(" ")[0]
+        out.line(f"if type(n_{name}) is not {kind}: n_{name} = number({name!r}, n_{name})")
 
 
 def _bits(spec: OpSpec, name: str) -> list[str]:

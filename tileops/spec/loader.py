@@ -117,7 +117,8 @@ def _spec(path: Path, name: str, entry: Entry, lines: dict[FieldPath, int]) -> O
         status=entry.status,
         ref_api=entry.ref_api,
         inputs=signature.inputs,
-        params=signature.params,
+        params={**signature.params, **signature.call},
+        call=tuple(signature.call),
         outputs=signature.outputs,
         let=signature.let,
         rows=expand_rows(slots, signature.dtype_combos),
@@ -161,7 +162,13 @@ def _pieces(raw: Any) -> Iterator[tuple[FieldPath, Any, Any]]:
     """The parts of an entry with their types, smallest first, so that an error can name its key."""
     entry = _members(raw)
     signature = _members(entry.get("signature"))
-    for kind, model in (("inputs", Input), ("params", Param), ("outputs", Output), ("let", str)):
+    for kind, model in (
+        ("inputs", Input),
+        ("params", Param),
+        ("call", Param),
+        ("outputs", Output),
+        ("let", str),
+    ):
         for name, value in _members(signature.get(kind)).items():
             yield ("signature", kind, name), model, value
     for n, rule in _items(signature.get("shape_rules")):

@@ -47,7 +47,7 @@ class Output(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Param(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A keyword-only argument of the constructor."""
+    """A keyword-only argument of the constructor, or of each call."""
 
     type: str
     default: Any = msgspec.UNSET
@@ -67,10 +67,15 @@ class Rule(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Signature(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What goes in, what comes out, and what must hold between them."""
+    """What goes in, what comes out, and what must hold between them.
+
+    `params` are the constructor's. `call` are numbers that change from call to call, such as a seed: they are
+    keyword arguments of `forward`, and no kernel depends on them.
+    """
 
     inputs: dict[str, Input]
     params: dict[str, Param] = {}
+    call: dict[str, Param] = {}
     outputs: dict[str, Output]
     let: dict[str, str] = {}
     dtype_combos: list[dict[str, str]] | None = None
@@ -117,6 +122,8 @@ class OpSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: Class name.
+        params: Keyword arguments: first those of the constructor, then those of each call.
+        call: Names of the latter.
         rows: Supported dtypes: for each row, the dtype of every slot that has its own.
         lines: Line of each field in `file`, by path (`("signature", "inputs", "x")`).
     """
@@ -127,6 +134,7 @@ class OpSpec(msgspec.Struct, frozen=True, kw_only=True):
     ref_api: str | None
     inputs: dict[str, Input]
     params: dict[str, Param]
+    call: tuple[str, ...] = ()
     outputs: dict[str, Output]
     let: dict[str, str]
     rows: list[dict[str, str]]
@@ -148,6 +156,11 @@ class OpSpec(msgspec.Struct, frozen=True, kw_only=True):
     def torch_name(self) -> str:
         """Name of the operator under `torch.ops.tileops`."""
         return torch_name(self.name)
+
+    @property
+    def constructor(self) -> dict[str, Param]:
+        """The params that an instance has."""
+        return {name: param for name, param in self.params.items() if name not in self.call}
 
     @property
     def returned(self) -> list[str]:
