@@ -66,7 +66,7 @@ def fp8_quant(key: Key) -> Kernel:
 
 
 def fp8_quant_long(key: Key) -> Kernel:
-    """Rows of any length: a block walks its row twice in pieces of 8192, the second time from the L2 cache."""
+    """Rows of any length: a block walks its row twice in pieces of 8192, then from the L2 cache."""
     dtype, block = key.dtype("input_tensor"), LONG_BLOCK
     m, n = T.dynamic("m", "int64"), T.dynamic("n8") * 8 if key.aligned else T.dynamic("n")
 
