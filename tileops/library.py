@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch.autograd import forward_ad
 
+from tileops.autograd import differentiable, differentiated
 from tileops.compiled import compile_spec, device_of
 from tileops.params import normalize
 from tileops.runner import runner_for
@@ -84,13 +84,6 @@ def _has_plain(spec: OpSpec) -> bool:
     return all(member.mutated is not True or member.optional for member in spec.inputs.values())
 
 
-def _differentiated(tensor: torch.Tensor) -> bool:
-    """Whether someone asks for a gradient: backward, or forward (then the tensor carries a tangent)."""
-    if torch.is_grad_enabled() and tensor.requires_grad:
-        return True
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None
-
-
 def register(spec: OpSpec) -> Overloads:
     """Define the operator with its CPU, CUDA, fake and autograd behaviour."""
     may_write = any(member.mutated for member in spec.inputs.values())
@@ -127,7 +120,7 @@ def _register(spec: OpSpec, writing: bool) -> Any:
         return made(dict(zip(spec.outputs, tensors, strict=True)))
 
     def without_gradient(*arguments: Any) -> Any:
-        if any(a is not None and _differentiated(a) for a in arguments[:count]):
+        if any(a is not None and differentiated(a) for a in arguments[:count]):
             raise NotImplementedError(
                 f"{spec.name} has no backward, and an input requires a gradient. Call it under "
                 f"torch.no_grad(), or detach the inputs"
@@ -140,9 +133,12 @@ def _register(spec: OpSpec, writing: bool) -> Any:
     _LIBRARY.define(text, tags=(torch.Tag.pt2_compliant_tag,))
     for key in ("CPU", "CUDA") if spec.inputs else ("CompositeExplicitAutograd",):
         _LIBRARY.impl(name, run, key)
-    if spec.inputs:
-        _LIBRARY.impl(name, without_gradient, "Autograd")
     torch.library.register_fake(f"tileops::{name}", fake, lib=_LIBRARY)
     packet, _, variant = name.partition(".")
     overload = getattr(getattr(torch.ops.tileops, packet), variant or "default")
+    if spec.backward is not None:
+        returned = [n for n, o in spec.outputs.items() if not (writing and o.alias)]
+        _LIBRARY.impl(name, differentiable(spec, returned, overload), "Autograd")
+    elif spec.inputs:
+        _LIBRARY.impl(name, without_gradient, "Autograd")
     return overload

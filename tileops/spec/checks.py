@@ -31,6 +31,7 @@ def check(spec: OpSpec) -> None:
     _check_params(spec)
     _check_dtypes(spec)
     _check_combos(spec)
+    _check_backward(spec)
     check_references(spec)
     emit_sizes(spec)
     _check_implementations(spec)
@@ -201,6 +202,20 @@ def _check_implementations(spec: OpSpec) -> None:
             raise FieldError((*path, "program"), f"{implementation.program!r} is not a name")
         if not implementation.targets:
             raise FieldError((*path, "targets"), "an implementation runs on at least one target")
+
+
+def _check_backward(spec: OpSpec) -> None:
+    if spec.backward is None:
+        return
+    kinds = (
+        ("gradients", spec.backward.gradients, spec.outputs),
+        ("gives", spec.backward.gives, spec.inputs),
+    )
+    for kind, names, slots in kinds:
+        for name, slot in names.items():
+            if slot not in slots:
+                what = "output" if kind == "gradients" else "input"
+                raise FieldError(("backward", kind, name), f"there is no {what} {slot!r}")
 
 
 def _varying(spec: OpSpec) -> set[str]:

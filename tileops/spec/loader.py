@@ -15,7 +15,18 @@ from tileops.spec.checks import check
 from tileops.spec.document import FieldPath, read
 from tileops.spec.dtypes import SlotDtype, expand_rows
 from tileops.spec.errors import FieldError
-from tileops.spec.model import Entry, Implementation, Input, OpSpec, Output, Param, Roofline, Rule, Signature
+from tileops.spec.model import (
+    Backward,
+    Entry,
+    Implementation,
+    Input,
+    OpSpec,
+    Output,
+    Param,
+    Roofline,
+    Rule,
+    Signature,
+)
 
 __all__ = ["all_specs", "families", "load", "load_family", "manifest_dir", "read_file"]
 
@@ -69,7 +80,25 @@ def merged(files: Iterable[dict[str, OpSpec]]) -> dict[str, OpSpec]:
         if twin is not spec:
             raise ManifestError(f"{at}: its name for torch, {spec.torch_name}, is also that of {twin.name}")
         out[spec.name] = spec
+    for spec in out.values():
+        _check_backward(spec, out)
     return out
+
+
+def _check_backward(spec: OpSpec, known: dict[str, OpSpec]) -> None:
+    """The operator that computes the gradients finds all its inputs and params in the forward."""
+    if spec.backward is None:
+        return
+    at, other = f"{spec.file}:{spec.line}: {spec.name}: backward", known.get(spec.backward.op)
+    if other is None:
+        raise ManifestError(f"{at}.op: there is no operator {spec.backward.op!r}")
+    passed = {*spec.inputs, *spec.outputs, *spec.backward.gradients, *spec.params}
+    if missing := [name for name in (*other.inputs, *other.params) if name not in passed]:
+        raise ManifestError(f"{at}: {other.name} takes {missing[0]}, which is not of {spec.name}")
+    if strange := [name for name in spec.backward.gradients if name not in other.inputs]:
+        raise ManifestError(f"{at}.gradients: {other.name} has no input {strange[0]!r}")
+    if set(spec.backward.gives) != set(other.outputs):
+        raise ManifestError(f"{at}.gives: the outputs of {other.name} are {', '.join(other.outputs)}")
 
 
 def read_file(path: Path) -> dict[str, OpSpec]:
@@ -124,6 +153,7 @@ def _spec(path: Path, name: str, entry: Entry, lines: dict[FieldPath, int]) -> O
         rows=expand_rows(slots, signature.dtype_combos),
         rules=signature.shape_rules,
         roofline=entry.roofline,
+        backward=entry.backward,
         implementations=entry.implementations,
         cases=entry.cases,
         workloads=entry.workloads,
@@ -179,6 +209,8 @@ def _pieces(raw: Any) -> Iterator[tuple[FieldPath, Any, Any]]:
         yield ("signature",), Signature, entry["signature"]
     if "roofline" in entry:
         yield ("roofline",), Roofline, entry["roofline"]
+    if "backward" in entry:
+        yield ("backward",), Backward, entry["backward"]
     for name, value in _members(entry.get("implementations")).items():
         for n, rule in _items(_members(value).get("domain")):
             yield ("implementations", name, "domain", n), Rule, rule

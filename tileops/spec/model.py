@@ -6,7 +6,18 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["DTYPES", "Implementation", "Input", "OpSpec", "Output", "Param", "Roofline", "Rule", "Signature"]
+__all__ = [
+    "DTYPES",
+    "Backward",
+    "Implementation",
+    "Input",
+    "OpSpec",
+    "Output",
+    "Param",
+    "Roofline",
+    "Rule",
+    "Signature",
+]
 
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"),
@@ -104,6 +115,18 @@ class Implementation(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=T
     domain: list[Rule] = []
 
 
+class Backward(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which operator computes the gradients, and how its tensors are called here.
+
+    `gradients` names for its inputs the outputs whose gradient they are, `gives` for its outputs the inputs.
+    Its other inputs and its params are tensors and params of the forward, by name.
+    """
+
+    op: str
+    gradients: dict[str, str]
+    gives: dict[str, str]
+
+
 class Entry(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One operator as the YAML file has it."""
 
@@ -112,6 +135,7 @@ class Entry(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ref_api: str | None = None
     signature: Signature
     roofline: Roofline
+    backward: Backward | None = None
     implementations: dict[str, Implementation] = {}
     cases: list[dict[str, Any]]
     workloads: list[dict[str, Any]] = []
@@ -140,6 +164,7 @@ class OpSpec(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[dict[str, str]]
     rules: list[Rule]
     roofline: Roofline
+    backward: Backward | None = None
     implementations: dict[str, Implementation]
     cases: list[dict[str, Any]]
     workloads: list[dict[str, Any]]
