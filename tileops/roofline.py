@@ -55,7 +55,7 @@ def _in_place(spec: OpSpec, facts: Mapping[str, Any]) -> list[str]:
         if output.alias is None or facts["shapes"][output.alias] is None:
             continue
         mutated = spec.inputs[output.alias].mutated
-        if mutated is True or facts["names"][mutated]:
+        if mutated is True or (mutated and facts["names"][mutated]):
             out.append(name)
     return out
 
