@@ -14,6 +14,7 @@ from tileops.compiled import DTYPE
 from tileops.errors import CallError
 from tileops.spec import bind_case
 from tileops.spec.cases import RuleBroken
+from tileops.spec.params import ParamType
 
 CASES = [(key, n) for key, spec in SPECS.items() for n in range(len(spec.cases))]
 IDS = [f"{key}-{n}" for key, n in CASES]
@@ -184,3 +185,15 @@ def test_a_call_without_tensors_takes_a_device() -> None:
         make.params(0, 2, torch.float16)
     with pytest.raises(CallError, match="dtypes output int32 do not go together"):
         make.outputs(torch.device("meta"), 5, 2, torch.int32)
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ("int | float", "Scalar"),
+        ("bool | int | float | None", "Scalar?"),
+        ("int | tuple[int, ...]", "SymInt[]"),
+    ],
+)
+def test_what_a_schema_calls_a_union(text: str, schema: str) -> None:
+    assert ParamType.parse(text).schema == schema

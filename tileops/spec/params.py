@@ -43,8 +43,13 @@ class ParamType:
 
     @property
     def schema(self) -> str:
-        """The type in a `torch.library` schema. A union of `int` and `tuple` is a list there."""
+        """The type in a `torch.library` schema. A union of `int` and `tuple` is a list there.
+
+        One of `int` and `float`, with or without `bool`, is a number that keeps its type.
+        """
         members = [m for m in self.members if m != "None"]
+        if {"int", "float"} <= set(members):
+            return "Scalar" + "?" * self.optional
         name = self._SCHEMA["tuple[int, ...]" if "tuple[int, ...]" in members else members[0]]
         return name + "?" * self.optional
 
