@@ -14,6 +14,7 @@ from tileops.compiled import DTYPE
 from tileops.errors import CallError
 from tileops.spec import bind_case
 from tileops.spec.cases import RuleBroken
+from tileops.spec.functions import folded
 from tileops.spec.params import ParamType
 
 CASES = [(key, n) for key, spec in SPECS.items() for n in range(len(spec.cases))]
@@ -21,7 +22,7 @@ IDS = [f"{key}-{n}" for key, n in CASES]
 
 
 def test_the_twelve_hard_operators_are_here() -> None:
-    assert len(HARD) == 16  # and what the language learned since
+    assert len(HARD) == 17  # and what the language learned since
 
 
 @pytest.mark.parametrize(("key", "n"), CASES, ids=IDS)
@@ -175,6 +176,24 @@ def test_promotion(dtype: str) -> None:
             shapes_of("hard.ReciprocalFwdOp", [tensor])
         return
     assert shapes_of("hard.ReciprocalFwdOp", [tensor]) == [((2, 3), torch.reciprocal(tensor).dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "uint8", "complex64", "bool"])
+def test_promotion_of_reductions(dtype: str) -> None:
+    tensor = torch.ones(2, 3, dtype=DTYPE[dtype])
+    found = [d for _, d in shapes_of("hard.AnyFwdOp", [tensor])]
+    assert found == [torch.any(tensor).dtype, torch.sum(tensor).dtype]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(shape=st.lists(st.integers(0, 3), max_size=5), data=st.data())
+def test_folded_keeps_the_order_of_the_elements(shape: list[int], data: st.DataObject) -> None:
+    """A reduction of the folded view over its odd axes is the reduction."""
+    dim = data.draw(st.sets(st.integers(0, max(len(shape) - 1, 0))).map(tuple))
+    x = torch.randint(9, shape)
+    sizes = folded(shape, dim)
+    assert len(sizes) >= 3 and len(sizes) % 2 == 1 and 1 not in sizes[2:-1:2]
+    assert torch.equal(x.view(sizes).sum(tuple(range(1, len(sizes), 2))).flatten(), x.sum(dim).flatten())
 
 
 def test_a_call_without_tensors_takes_a_device() -> None:

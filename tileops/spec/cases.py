@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tileops.spec.dtypes import PROMOTED, slot_dtypes
+from tileops.spec.dtypes import PROMOTIONS, slot_dtypes
 from tileops.spec.errors import CaseError, RuleBroken
 from tileops.spec.expressions import Expression
 from tileops.spec.model import DTYPES, OpSpec
@@ -206,7 +206,7 @@ def _dtypes(
         if slot.same_as is None:
             return slot.choices[0]  # the only one: others are in the row
         dtype = resolve(slot.same_as)
-        return PROMOTED.get(dtype, dtype) if slot.promoted else dtype
+        return PROMOTIONS[slot.promotion].get(dtype, dtype) if slot.promotion else dtype
 
     return {name: None if name in absent else resolve(name) for name in slots}
 

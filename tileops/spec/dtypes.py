@@ -1,7 +1,7 @@
 """The dtype of a slot.
 
-`float16 | bfloat16`, `same_as(x)`, `promote_int_to_float(x)`, and for outputs `out_dtype` (a param) and
-`out_dtype or same_as(q)`.
+`float16 | bfloat16`, `same_as(x)`, a promotion such as `promote_int_to_float(x)`, and for outputs `out_dtype`
+(a param) and `out_dtype or same_as(q)`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,29 @@ import msgspec
 
 from tileops.spec.model import DTYPES, Input, OpSpec, Output
 
-__all__ = ["PROMOTED", "SlotDtype", "expand_rows", "slot_dtypes"]
+__all__ = ["PROMOTIONS", "SlotDtype", "expand_rows", "slot_dtypes"]
 
-PROMOTED = dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "bool"), "float32")
-"""What `promote_int_to_float` makes of a dtype; others stay. PyTorch's default dtype, at its default."""
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "bool")
+PROMOTIONS: dict[str, dict[str, str]] = {
+    "promote_int_to_float": dict.fromkeys(_INTEGERS, "float32"),
+    "promote_int_to_int64": dict.fromkeys(_INTEGERS, "int64"),
+    "promote_to_bool": {name: "bool" for name in DTYPES if name != "uint8"},
+}
+"""What each promotion makes of a dtype; others stay. As PyTorch's true division (to its default dtype, at its
+default), as its sums, and as `torch.any`, which keeps uint8."""
 
 
 class SlotDtype(msgspec.Struct, frozen=True):
     """What the dtype of a slot may be: one of `choices`, a slot's (`same_as`), or a param's (`param`).
 
-    With `promoted`, integers and bools of the slot `same_as` become float32.
+    With `promotion`, the name of one of `PROMOTIONS`, it is what that makes of the dtype of the slot `same_as`.
     """
 
     text: str
     choices: tuple[str, ...] = ()
     same_as: str | None = None
     param: str | None = None
-    promoted: bool = False
+    promotion: str | None = None
 
     @classmethod
     def parse(cls, text: str, params: Mapping[str, object]) -> SlotDtype:
@@ -48,12 +54,12 @@ class SlotDtype(msgspec.Struct, frozen=True):
 def _parse(text: str) -> SlotDtype:
     if same := _same_as(text):
         return SlotDtype(text, same_as=same)
-    if promoted := re.fullmatch(r"promote_int_to_float\((\w+)\)", text.strip()):
-        return SlotDtype(text, same_as=promoted[1], promoted=True)
+    if promoted := re.fullmatch(rf"({'|'.join(PROMOTIONS)})\((\w+)\)", text.strip()):
+        return SlotDtype(text, same_as=promoted[2], promotion=promoted[1])
     choices = tuple(word.strip() for word in text.split("|"))
     for choice in choices:
         if choice not in DTYPES:
-            forms = "a dtype, same_as(slot), promote_int_to_float(slot) or the name of a param"
+            forms = f"a dtype, same_as(slot), {'(slot), '.join(PROMOTIONS)}(slot) or the name of a param"
             raise ValueError(f"{choice!r} is not {forms}; dtypes are {', '.join(DTYPES)}")
     if len(set(choices)) != len(choices):
         raise ValueError(f"{text!r} names a dtype twice")

@@ -50,6 +50,25 @@ def reduced(shape: Sequence[int], dim: Any, keepdim: bool = False) -> tuple[int,
     return tuple(1 if i in gone else s for i, s in enumerate(shape) if keepdim or i not in gone)
 
 
+def folded(shape: Sequence[int], dim: Any) -> tuple[int, ...]:
+    """Sizes of `shape` with neighbours merged: kept, reduced, kept, reduced, ..., kept; kept ends may be 1.
+
+    Axes of size 1 belong to their neighbours, so `(outer, reduced, inner)` is all that one axis ever gives.
+    """
+    gone = axes(shape, dim)
+    out = [1]
+    for i, size in enumerate(shape):
+        if size == 1:
+            continue
+        if (i in gone) == (len(out) % 2 == 0):  # of the kind of the last one
+            out[-1] = out[-1] * size
+        else:
+            out.append(size)
+    if len(out) == 1:
+        out.append(1)
+    return tuple(out) if len(out) % 2 else (*out, 1)
+
+
 def ntuple(value: int | Sequence[int], n: int) -> tuple[int, ...]:
     """`value` once for each of `n` dimensions."""
     if isinstance(value, int):
@@ -138,7 +157,7 @@ def _ramp(n: int, start: int, top: int) -> int:
 
 
 SPLAT_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (broadcast, reduced, conv, pooled, adaptive, axes, ntuple)
+    f.__name__: f for f in (broadcast, reduced, conv, pooled, adaptive, axes, folded, ntuple)
 }
 """Functions that return a tuple of sizes."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from tileops.spec.dtypes import PROMOTIONS
 from tileops.spec.loader import manifest_dir
 from tileops.spec.model import DTYPES, Entry
 from tileops.spec.params import PARAM_TYPES
@@ -29,7 +30,7 @@ def schema() -> dict[str, Any]:
     out = msgspec.json.schema(dict[str, Entry])
     models = out["$defs"]
     dtype = f"(?:{'|'.join(DTYPES)})"
-    same = rf"(?:same_as|promote_int_to_float)\({_NAME}\)"
+    same = rf"(?:same_as|{'|'.join(PROMOTIONS)})\({_NAME}\)"
     union = rf"{dtype}(?: *\| *{dtype})*"
     _tighten(models, "Input", "dtype", pattern=f"^(?:{union}|{same})$")
     _tighten(models, "Output", "dtype", pattern=rf"^(?:{dtype}|{same}|{_NAME}(?: or same_as\({_NAME}\))?)$")
