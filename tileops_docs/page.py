@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from tileops.spec.dtypes import SlotDtype
 from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
 from tileops_docs import sources, where
+from tileops_docs.calculator import entry, lacking
 from tileops_docs.sources import Source
 from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
 from tileops_docs.verification import Verification, verification
@@ -160,6 +162,13 @@ class OpPage:
     def tests(self) -> list[tuple[str, str]]:
         """What tests the operator: (what a reader calls it, path in the repository)."""
         return sources.tests(self.name, self.spec.family, self.spec.implemented)
+
+    @cached_property
+    def calculator(self) -> str:
+        """The entry as the page's script evaluates it; empty where that lacks a function of it."""
+        if lacking(self.spec):
+            return ""
+        return json.dumps(entry(self.spec), separators=(",", ":")).replace("</", "<\\/")
 
     @property
     def mutates(self) -> list[str]:

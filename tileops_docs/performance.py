@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tileops.bench.results import OURS, read
-from tileops.provenance import kernel_hash
 from tileops.spec import all_specs
-from tileops_docs.sources import ROOT
+from tileops_docs.sources import ROOT, current_hash
 
 __all__ = ["RECORDS", "Performance", "Row", "all_performance", "number", "performance"]
 
@@ -190,7 +189,7 @@ def performance(op: str, folder: Path = RECORDS) -> Performance | None:
     data = _read(path)
     if not data["rows"]:
         return None
-    current = kernel_hash(op)
+    current = current_hash(op)
     rows = (Row(op, row, data["runs"][row["run"]], row["kernel_hash"] != current) for row in data["rows"])
     return Performance(op, str(data["family"]), tuple(rows))
 

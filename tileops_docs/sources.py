@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ROOT", "Source", "function", "link", "tests"]
+from tileops.provenance import kernel_hash
+
+__all__ = ["ROOT", "Source", "current_hash", "function", "link", "tests"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,6 +58,12 @@ def function(label: str, path: str, name: str, root: Path = ROOT) -> Source:
             summary = (ast.get_docstring(node) or "").partition("\n\n")[0]
             return Source(label, path, first, end, code, " ".join(summary.split()))
     raise LookupError(f"{path} has no {name}()")
+
+
+@cache
+def current_hash(op: str) -> str:
+    """Hash of the kernel sources of an operator; each is read once in a build."""
+    return kernel_hash(op)
 
 
 def link(repository: str, fragment: str) -> str:

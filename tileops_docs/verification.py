@@ -18,8 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tileops.provenance import kernel_hash
-from tileops_docs.sources import ROOT
+from tileops_docs.sources import ROOT, current_hash
 
 __all__ = ["RECORD", "Verification", "verification"]
 
@@ -66,7 +65,7 @@ def verification(op: str, record: Path = RECORD) -> Verification | None:
     failed = int(entry.get("failed", 0))
     passed = failed == 0 and all(result.get("passed", True) for result in results)
     counts = f"{entry['passed']} tests passed, {failed} failed" if "passed" in entry else ""
-    return Verification(facts, results, passed, counts, str(entry["kernel_hash"]), kernel_hash(op))
+    return Verification(facts, results, passed, counts, str(entry["kernel_hash"]), current_hash(op))
 
 
 @lru_cache(maxsize=8)

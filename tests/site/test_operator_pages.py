@@ -114,7 +114,8 @@ def test_the_index_names_every_operator_once() -> None:
     for spec in SPECS:
         assert text.count(f"[<code>{spec.name}</code>]") == 1
     only = "\n".join(operator_index("gemm")).replace("<wbr>", "")
-    assert re.findall(r"\[<code>(\w+)</code>\]", only) == ["GemmFwdOp"]
+    family = {spec.name for spec in SPECS if spec.family == "gemm"}
+    assert set(re.findall(r"\[<code>(\w+)</code>\]", only)) == family
 
 
 @pytest.mark.parametrize(
