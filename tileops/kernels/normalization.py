@@ -1,9 +1,15 @@
-"""Row normalization: RMSNorm, LayerNorm, and the residual add in front of RMSNorm.
+"""Row normalization: RMSNorm and LayerNorm, both fused with a residual add, and adaptive LayerNorm.
 
 Every program works in float32 and rounds once, at the store. A row is read once into registers, its moments
 are taken there, and the result is written once: the bound is the bytes of the tensors. Rows that do not fit
 on chip are walked twice in pieces; the second read mostly hits the L2 cache.
+
+Operators differ in what else they read. `residual` is added first, and the rounded sum is written too: its
+statistics are taken. `weight` and `bias` have the size of a row; `scale`, `shift` and `gate` that of `x`. A
+tensor that the key does not have is no argument of the program.
 """
+
+from typing import Any
 
 import tilelang.language as T
 
@@ -11,11 +17,14 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.rows import (
     F32,
     ITEM_SIZE,
-    add_rows,
-    center_rows,
-    rms_rows,
+    add_residual,
+    as_rows,
+    fragment,
+    load_factors,
+    loaded,
+    merge_moments,
+    normalize_rows,
     row_tile,
-    scale_rows,
     sum_rows,
     sum_squares,
     wide_access,
@@ -25,232 +34,142 @@ LONG_THREADS, LONG_BLOCK = 512, 8192
 
 
 def rms_norm(key: Key) -> Kernel:
-    """RMSNorm of rows that fit on chip: one read, one write.
+    """RMSNorm of rows that fit on chip: one read, one write, and one reduction between them.
 
-    A block owns one row (several when rows are short), 16 elements or more a thread. The row stays in
-    registers in its own dtype; the sum of squares is one block reduction. Bound: bytes of x and y.
+    A block owns one row (several when rows are short), 16 elements or more a thread, in their own dtype.
     """
-    n, dtype, weight = key.N, key.dtype("x"), key.given("weight")
-    rows, width, threads = row_tile(n, dtype)
-    m = T.dynamic("m", "int64")
-    w_shape = (n,) if weight else (m, n)  # an absent tensor is stood in for by x, and never read
-
-    @T.prim_func
-    def main(
-        X: T.Tensor((m, n), dtype),
-        W: T.Tensor(w_shape, dtype),
-        Y: T.Tensor((m, n), dtype),
-        eps: T.float32,
-    ):
-        with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
-            x, scale = T.alloc_fragment((rows, width), dtype), T.alloc_fragment((rows,), F32)
-            T.copy(X[bx * rows, 0], x)
-            rms_rows(x, W, scale, n, eps, rows, width, dtype, weight)
-            T.copy(x, Y[bx * rows, 0])
-
-    def launch(run, x, weight, y, eps):
-        x, y = x.view(-1, n), y.view(-1, n)
-        run(x, x if weight is None else weight.view(-1), y, eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
-
-
-def fused_add_rms_norm(key: Key) -> Kernel:
-    """``residual_out = x + residual`` and RMSNorm of it, on chip: two reads, two writes.
-
-    The sum is rounded to the dtype before its statistics are taken. Tile and bound as `rms_norm`.
-    """
-    n, dtype = key.N, key.dtype("x")
-    rows, width, threads = row_tile(n, dtype)
-    m = T.dynamic("m", "int64")
-
-    @T.prim_func
-    def main(
-        X: T.Tensor((m, n), dtype),
-        R: T.Tensor((m, n), dtype),
-        W: T.Tensor((n,), dtype),
-        Y: T.Tensor((m, n), dtype),
-        S: T.Tensor((m, n), dtype),
-        eps: T.float32,
-    ):
-        with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
-            x, r = T.alloc_fragment((rows, width), dtype), T.alloc_fragment((rows, width), dtype)
-            scale = T.alloc_fragment((rows,), F32)
-            T.copy(X[bx * rows, 0], x)
-            T.copy(R[bx * rows, 0], r)
-            add_rows(x, r, rows, width, dtype)
-            T.copy(x, S[bx * rows, 0])
-            rms_rows(x, W, scale, n, eps, rows, width, dtype, True)
-            T.copy(x, Y[bx * rows, 0])
-
-    def launch(run, x, residual, weight, y, residual_out, eps):
-        run(x.view(-1, n), residual.view(-1, n), weight, y.view(-1, n), residual_out.view(-1, n), eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
+    return _rows(key, False)
 
 
 def layer_norm(key: Key) -> Kernel:
-    """LayerNorm of rows that fit on chip: one read, one write.
+    """LayerNorm of rows that fit on chip, also fused and adaptive: one read, one write.
 
     The variance is a second pass over registers, about the mean, so that a mean which is large beside the
-    spread loses nothing to cancellation. Tile and bound as `rms_norm`, with 32 elements a thread: two
-    reductions are to be waited for, so few threads, and room for other blocks meanwhile.
+    spread loses nothing to cancellation. Two reductions are to be waited for: so few threads, 32 elements
+    each, room for other blocks meanwhile, and the factors are under way before.
     """
-    n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
-    rows, width, threads = row_tile(n, dtype, 32)
-    blocks = min(8, max(1, 65536 // (rows * width * ITEM_SIZE[dtype])))  # on a multiprocessor at least
-    m = T.dynamic("m", "int64")
-    w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
+    return _rows(key, True)
+
+
+def rms_norm_long(key: Key) -> Kernel:
+    """`rms_norm` for rows of any length: a block owns a row and walks it twice in pieces of 8192."""
+    return _pieces(key, False)
+
+
+def layer_norm_long(key: Key) -> Kernel:
+    """`layer_norm` for rows of any length: mean and squared deviation of pieces are merged one by one."""
+    return _pieces(key, True)
+
+
+def _arguments(key: Key, m: Any) -> tuple[Any, ...]:
+    """Annotations of the tensors that not every operator has; False is a constant, and no argument."""
+    whole = key.given("scale")
+
+    def tensor(whole: bool, *slots: str) -> Any:
+        shape = (m, key.N) if whole else (key.N,)
+        return T.Tensor(shape, key.dtype("x")) if any(map(key.given, slots)) else False
+
+    factors = (tensor(whole, *slots) for slots in (("weight", "scale"), ("bias", "shift"), ("gate",)))
+    return tensor(True, "residual"), *factors, tensor(True, "residual")
+
+
+def _kernel(key: Key, program: Any) -> Kernel:
+    """With a launch that passes every tensor as rows, or as one row."""
+    n, vectors = key.N, {i for i, (slot, _) in enumerate(key.dtypes) if slot in ("weight", "bias")}
+
+    def launch(run, *arguments):
+        *tensors, eps = arguments
+        given = [t for t in tensors if t is not None]
+        run(*[t.view(-1) if i in vectors else as_rows(t, n) for i, t in enumerate(given)], eps)
+
+    return Kernel(program, launch=launch, claims=wide_access(n, key.dtype("x")))
+
+
+def _rows(key: Key, centered: bool) -> Kernel:
+    n, dtype, residual, whole = key.N, key.dtype("x"), key.given("residual"), key.given("scale")
+    rows, width, threads = row_tile(n, dtype, 32 if centered and not (residual or whole) else 16)
+    blocks = max(1, 2048 // ITEM_SIZE[dtype] // threads) if centered else 1  # on a multiprocessor at least
+    m, tile = T.dynamic("m", "int64"), (rows, width)
+    R_, W_, B_, G_, S_ = _arguments(key, m)
 
     @T.prim_func
     def main(
         X: T.Tensor((m, n), dtype),
-        W: T.Tensor(w_shape, dtype),
-        B: T.Tensor(b_shape, dtype),
+        R: R_,
+        W: W_,
+        B: B_,
+        G: G_,
         Y: T.Tensor((m, n), dtype),
+        S: S_,
         eps: T.float32,
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
             T.annotate_min_blocks_per_sm(blocks)
-            x = T.alloc_fragment((rows, width), dtype)
+            x, r = T.alloc_fragment(tile, dtype), fragment(tile, dtype, residual)
             mean, scale = T.alloc_fragment((rows,), F32), T.alloc_fragment((rows,), F32)
+            w, b, g = (fragment(tile, dtype, centered and f is not False) for f in (W_, B_, G_))
             T.copy(X[bx * rows, 0], x)
-            sum_rows(x, mean, mean, 0, n, rows, width, False)
-            for i in T.Parallel(rows):
-                mean[i] = mean[i] / n
-            sum_rows(x, mean, scale, 0, n, rows, width, True)
+            add_residual(x, R, r, S, bx * rows, 0, rows, width, dtype, residual)
+            load_factors((W, B, G), (w, b, g), bx * rows, 0, rows, width, whole)
+            if centered:
+                sum_rows(x, mean, mean, 0, n, rows, width, False)
+                for i in T.Parallel(rows):
+                    mean[i] = mean[i] / n
+                sum_rows(x, mean, scale, 0, n, rows, width, True)
+            else:
+                sum_squares(x, scale, rows, width)
             for i in T.Parallel(rows):
                 scale[i] = T.rsqrt(scale[i] / n + eps)
-            center_rows(x, W, B, mean, scale, 0, rows, width, dtype, weight, bias)
+            normalize_rows(x, mean, scale, loaded((W, B, G), (w, b, g)), 0, rows, width, dtype, centered)
             T.copy(x, Y[bx * rows, 0])
 
-    def launch(run, x, weight, bias, y, eps):
-        x, y = x.view(-1, n), y.view(-1, n)
-        run(x, x if weight is None else weight.view(-1), x if bias is None else bias.view(-1), y, eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
+    return _kernel(key, main)
 
 
-def rms_norm_long(key: Key) -> Kernel:
-    """RMSNorm of rows of any length: a block owns a row and walks it twice in pieces of 8192."""
-    n, dtype, weight = key.N, key.dtype("x"), key.given("weight")
+def _pieces(key: Key, centered: bool) -> Kernel:
+    n, dtype, residual, whole = key.N, key.dtype("x"), key.given("residual"), key.given("scale")
     block, m = LONG_BLOCK, T.dynamic("m", "int64")
-    w_shape = (n,) if weight else (m, n)
+    R_, W_, B_, G_, S_ = _arguments(key, m)
 
     @T.prim_func
     def main(
         X: T.Tensor((m, n), dtype),
-        W: T.Tensor(w_shape, dtype),
+        R: R_,
+        W: W_,
+        B: B_,
+        G: G_,
         Y: T.Tensor((m, n), dtype),
+        S: S_,
         eps: T.float32,
     ):
         with T.Kernel(m, threads=LONG_THREADS) as row:
-            x = T.alloc_fragment((1, block), dtype)
-            scale, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
-            T.clear(scale)
-            for b in T.serial(T.ceildiv(n, block)):
-                T.copy(X[row, b * block], x)
-                sum_squares(x, part, 1, block)
-                for i in T.Parallel(1):
-                    scale[i] = scale[i] + part[i]
-            for i in T.Parallel(1):
-                scale[i] = T.rsqrt(scale[i] / n + eps)
-            for b in T.serial(T.ceildiv(n, block)):
-                T.copy(X[row, b * block], x)
-                scale_rows(x, W, scale, b * block, 1, block, dtype, weight)
-                T.copy(x, Y[row, b * block])
-
-    def launch(run, x, weight, y, eps):
-        x, y = x.view(-1, n), y.view(-1, n)
-        run(x, x if weight is None else weight.view(-1), y, eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
-
-
-def fused_add_rms_norm_long(key: Key) -> Kernel:
-    """`fused_add_rms_norm` for rows of any length: one walk writes the sum, the next reads it."""
-    n, dtype = key.N, key.dtype("x")
-    block, m = LONG_BLOCK, T.dynamic("m", "int64")
-
-    @T.prim_func
-    def main(
-        X: T.Tensor((m, n), dtype),
-        R: T.Tensor((m, n), dtype),
-        W: T.Tensor((n,), dtype),
-        Y: T.Tensor((m, n), dtype),
-        S: T.Tensor((m, n), dtype),
-        eps: T.float32,
-    ):
-        with T.Kernel(m, threads=LONG_THREADS) as row:
-            x, r = T.alloc_fragment((1, block), dtype), T.alloc_fragment((1, block), dtype)
-            scale, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
-            T.clear(scale)
-            for b in T.serial(T.ceildiv(n, block)):
-                T.copy(X[row, b * block], x)
-                T.copy(R[row, b * block], r)
-                add_rows(x, r, 1, block, dtype)
-                T.copy(x, S[row, b * block])
-                sum_squares(x, part, 1, block)
-                for i in T.Parallel(1):
-                    scale[i] = scale[i] + part[i]
-            for i in T.Parallel(1):
-                scale[i] = T.rsqrt(scale[i] / n + eps)
-            for b in T.serial(T.ceildiv(n, block)):
-                T.copy(S[row, b * block], x)  # each thread reads what it wrote: x has one layout
-                scale_rows(x, W, scale, b * block, 1, block, dtype, True)
-                T.copy(x, Y[row, b * block])
-
-    def launch(run, x, residual, weight, y, residual_out, eps):
-        run(x.view(-1, n), residual.view(-1, n), weight, y.view(-1, n), residual_out.view(-1, n), eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
-
-
-def layer_norm_long(key: Key) -> Kernel:
-    """LayerNorm of rows of any length: mean and squared deviation of pieces of 8192 are merged one by one.
-
-    The merge is Chan's: with a count, mean and deviation on both sides no difference of large sums is
-    formed.
-    """
-    n, dtype, weight, bias = key.N, key.dtype("x"), key.given("weight"), key.given("bias")
-    block, m = LONG_BLOCK, T.dynamic("m", "int64")
-    w_shape, b_shape = ((n,) if weight else (m, n)), ((n,) if bias else (m, n))
-
-    @T.prim_func
-    def main(
-        X: T.Tensor((m, n), dtype),
-        W: T.Tensor(w_shape, dtype),
-        B: T.Tensor(b_shape, dtype),
-        Y: T.Tensor((m, n), dtype),
-        eps: T.float32,
-    ):
-        with T.Kernel(m, threads=LONG_THREADS) as row:
-            x = T.alloc_fragment((1, block), dtype)
-            mean, scale = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
-            part_mean, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
+            x, r = T.alloc_fragment((1, block), dtype), fragment((1, block), dtype, residual)
+            mean, scale, part_mean, part = (T.alloc_fragment((1,), F32) for _ in range(4))
+            w, b, g = (fragment((1, block), dtype, whole and f is not False) for f in (W_, B_, G_))
             T.clear(mean)
             T.clear(scale)
-            for b in T.serial(T.ceildiv(n, block)):
-                size = T.cast(T.min(block, n - b * block), F32)
-                seen = T.cast(b * block, F32)
-                T.copy(X[row, b * block], x)
-                sum_rows(x, mean, part_mean, b * block, n, 1, block, False)
-                for i in T.Parallel(1):
-                    part_mean[i] = part_mean[i] / size
-                sum_rows(x, part_mean, part, b * block, n, 1, block, True)
-                for i in T.Parallel(1):
-                    delta = part_mean[i] - mean[i]
-                    scale[i] = scale[i] + part[i] + delta * delta * (seen * size / (seen + size))
-                    mean[i] = mean[i] + delta * (size / (seen + size))
-            for i in T.Parallel(1):
-                scale[i] = T.rsqrt(scale[i] / n + eps)
-            for b in T.serial(T.ceildiv(n, block)):
-                T.copy(X[row, b * block], x)
-                center_rows(x, W, B, mean, scale, b * block, 1, block, dtype, weight, bias)
-                T.copy(x, Y[row, b * block])
+            for p in T.serial(T.ceildiv(n, block)):
+                T.copy(X[row, p * block], x)
+                add_residual(x, R, r, S, row, p * block, 1, block, dtype, residual)
+                if centered:
+                    size, seen = T.cast(T.min(block, n - p * block), F32), T.cast(p * block, F32)
+                    sum_rows(x, mean, part_mean, p * block, n, 1, block, False)
+                    part_mean[0] = part_mean[0] / size
+                    sum_rows(x, part_mean, part, p * block, n, 1, block, True)
+                    merge_moments(mean, scale, part_mean, part, seen, size, 1)
+                else:
+                    sum_squares(x, part, 1, block)
+                    scale[0] = scale[0] + part[0]
+            scale[0] = T.rsqrt(scale[0] / n + eps)
+            for p in T.serial(T.ceildiv(n, block)):
+                if residual:
+                    T.copy(S[row, p * block], x)  # each thread reads what it wrote: x has one layout
+                else:
+                    T.copy(X[row, p * block], x)
+                load_factors((W, B, G), (w, b, g), row, p * block, 1, block, whole)
+                normalize_rows(
+                    x, mean, scale, loaded((W, B, G), (w, b, g)), p * block, 1, block, dtype, centered
+                )
+                T.copy(x, Y[row, p * block])
 
-    def launch(run, x, weight, bias, y, eps):
-        x, y = x.view(-1, n), y.view(-1, n)
-        run(x, x if weight is None else weight.view(-1), x if bias is None else bias.view(-1), y, eps)
-
-    return Kernel(main, launch=launch, claims=wide_access(n, dtype))
+    return _kernel(key, main)

@@ -4,7 +4,10 @@ A tile holds whole rows, or one piece of a row. It stays in registers in the dty
 is float32.
 """
 
+from typing import Any
+
 import tilelang.language as T
+from torch import Tensor
 
 F32 = "float32"
 ITEM_SIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
@@ -53,41 +56,76 @@ def sum_squares(x, out, rows, width):
 
 
 @T.macro
-def rms_rows(x, W, scale, n, eps, rows, width, dtype, weight):
-    """The whole of RMSNorm on a tile of complete rows."""
-    sum_squares(x, scale, rows, width)
+def merge_moments(mean, scale, part_mean, part, seen, size, rows):
+    """Chan's merge of `size` more values into the mean and squared deviation of those seen before.
+
+    With a count, mean and deviation on both sides no difference of large sums is formed.
+    """
     for i in T.Parallel(rows):
-        scale[i] = T.rsqrt(scale[i] / n + eps)
-    scale_rows(x, W, scale, 0, rows, width, dtype, weight)
+        delta = part_mean[i] - mean[i]
+        scale[i] = scale[i] + part[i] + delta * delta * (seen * size / (seen + size))
+        mean[i] = mean[i] + delta * (size / (seen + size))
 
 
 @T.macro
-def scale_rows(x, W, scale, first, rows, width, dtype, weight):
-    """``x = x * scale * W`` for the columns from ``first``."""
-    for i, j in T.Parallel(rows, width):
-        if weight:
-            x[i, j] = T.cast(T.cast(x[i, j], F32) * scale[i] * T.cast(W[first + j], F32), dtype)
-        else:
-            x[i, j] = T.cast(T.cast(x[i, j], F32) * scale[i], dtype)
+def add_residual(x, R, r, S, row, first, rows, width, dtype, given):
+    """``x = x + R`` in float32, rounded to the dtype: what is stored is what the statistics see."""
+    if given:
+        T.copy(R[row, first], r)
+        for i, j in T.Parallel(rows, width):
+            x[i, j] = T.cast(T.cast(x[i, j], F32) + T.cast(r[i, j], F32), dtype)
+        T.copy(x, S[row, first])
 
 
 @T.macro
-def center_rows(x, W, B, mean, scale, first, rows, width, dtype, weight, bias):
-    """``x = (x - mean) * scale * W + B`` for the columns from ``first``."""
-    for i, j in T.Parallel(rows, width):
-        y = (T.cast(x[i, j], F32) - mean[i]) * scale[i]
-        if weight and bias:
-            x[i, j] = T.cast(y * T.cast(W[first + j], F32) + T.cast(B[first + j], F32), dtype)
-        elif weight:
-            x[i, j] = T.cast(y * T.cast(W[first + j], F32), dtype)
-        elif bias:
-            x[i, j] = T.cast(y + T.cast(B[first + j], F32), dtype)
-        else:
-            x[i, j] = T.cast(y, dtype)
+def load_factor(F, f, row, first, rows, width, whole):
+    """Read what goes with a tile: of the size of the whole input, or of a row."""
+    if f is not None:
+        for i, j in T.Parallel(rows, width):
+            if whole:
+                f[i, j] = F[row + i, first + j]
+            else:
+                f[i, j] = F[first + j]
 
 
 @T.macro
-def add_rows(x, r, rows, width, dtype):
-    """``x = x + r`` in float32, rounded to the dtype: what is stored is what the statistics see."""
+def load_factors(tensors, fragments, row, first, rows, width, whole):
+    """Read factor, term and gate, those of them that have a fragment."""
+    load_factor(tensors[0], fragments[0], row, first, rows, width, whole)
+    load_factor(tensors[1], fragments[1], row, first, rows, width, whole)
+    load_factor(tensors[2], fragments[2], row, first, rows, width, whole)
+
+
+@T.macro
+def normalize_rows(x, mean, scale, factors, first, rows, width, dtype, centered):
+    """``x = gate * ((x - mean) * scale * factor + term)`` with those of the three that there are."""
     for i, j in T.Parallel(rows, width):
-        x[i, j] = T.cast(T.cast(x[i, j], F32) + T.cast(r[i, j], F32), dtype)
+        x[i, j] = T.cast(normalized(x, mean, scale, factors, i, j, first, centered), dtype)
+
+
+def normalized(
+    x: Any, mean: Any, scale: Any, factors: Any, i: Any, j: Any, first: Any, centered: bool
+) -> Any:
+    """One element of `normalize_rows`; factors are tiles, tensors of the size of a row, or False."""
+    y = T.cast(x[i, j], F32)
+    y = (y - mean[i] if centered else y) * scale[i]
+    for n, f in enumerate(factors):
+        if f is not False:
+            value = T.cast(f[first + j] if len(f.shape) == 1 else f[i, j], F32)
+            y = y + value if n == 1 else y * value
+    return y
+
+
+def loaded(tensors: tuple[Any, ...], tiles: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tile of each tensor, or the tensor itself where it has none."""
+    return tuple(tensor if tile is None else tile for tensor, tile in zip(tensors, tiles, strict=True))
+
+
+def fragment(shape: Any, dtype: str, given: bool) -> Any:
+    """Registers for a tensor that not every key has."""
+    return T.alloc_fragment(shape, dtype) if given else None
+
+
+def as_rows(x: Tensor, n: int) -> Tensor:
+    """Rows of `n`; a tensor that has them already is not viewed anew, which costs the host a microsecond."""
+    return x if x.dim() == 2 and x.shape[1] == n else x.view(-1, n)
