@@ -100,7 +100,7 @@ def bare_launch(op: Op, tensors: Tensors) -> Call:
     key = op.explain(*tensors).key
     assert key is not None
     entry = build(op.spec, key)
-    names = op._facts(dict(zip(op.spec.inputs, inputs, strict=True)))["names"]
+    names = op._facts(tensors, {})["names"]
     scalars = (names[scalar] for scalar in op.spec.implementations[key.implementation].scalars)
     return entry.launch, (entry.run, *inputs, *outputs, *scalars)
 

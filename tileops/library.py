@@ -22,7 +22,7 @@ from tileops.runner import runner_for
 from tileops.spec.model import OpSpec
 from tileops.spec.params import ParamType
 
-__all__ = ["Overloads", "register", "schema"]
+__all__ = ["Overloads", "register", "schema", "written_slots"]
 
 _LIBRARY = torch.library.Library("tileops", "DEF")  # operators live as long as this object
 
@@ -39,15 +39,19 @@ class Overloads(NamedTuple):
     plain: Any
     writing: Any
 
+    def of(self, tensors: Sequence[Any], values: Sequence[Any]) -> Any:
+        """The overload that serves a call."""
+        return self.writing if written_slots(self.spec, tensors, values) else self.plain
+
+    def arguments(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> tuple[Any, ...]:
+        """The arguments of a call as the schema has them."""
+        return (*tensors, *(list(value) if isinstance(value, tuple) else value for value in values), *others)
+
     def call(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> Any:
         """Call the overload that fits; returns what `forward` returns."""
         spec = self.spec
-        params = [list(value) if isinstance(value, tuple) else value for value in values]
         written = written_slots(spec, tensors, values)
-        if not written:
-            made = self.plain(*tensors, *params, *others)
-        else:
-            made = self.writing(*tensors, *params, *others)
+        made = self.of(tensors, values)(*self.arguments(tensors, values, *others))
         made = iter((made,) if isinstance(made, torch.Tensor) else made or ())
         slots = dict(zip(spec.inputs, tensors, strict=False))
         outputs = {n: slots[o.alias] if o.alias in written else next(made) for n, o in spec.outputs.items()}

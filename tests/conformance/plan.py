@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from tileops.op import Op
 from tileops.provenance import kernel_hash
 from tileops.runner import verdicts
 from tileops.spec import BoundCase, OpSpec, all_specs, bind_case, load
 from tileops.spec.errors import RuleBroken
-from tileops.testing import case_facts, case_params, operator
+from tileops.testing import Bound, bound_operator, case_facts, case_params
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -38,11 +37,12 @@ class Call:
 
     @property
     def params(self) -> dict[str, Any]:
-        """Params as the constructor takes them."""
+        """Params, and the numbers of the call."""
         return case_params(self.spec, self.bound)
 
-    def op(self, implementation: str | None = None) -> Op:
-        return operator(self.spec)(**self.params, implementation=implementation)
+    def op(self, implementation: str | None = None, device: str = "cpu") -> Bound:
+        """The operator, called with tensors only."""
+        return bound_operator(self.spec, self.params, device=device, implementation=implementation)
 
     def implementations(self, target: str) -> list[str]:
         """Every implementation that serves the call, not only the one that would be chosen."""

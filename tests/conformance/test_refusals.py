@@ -14,12 +14,11 @@ from tests.conformance.expected import EXPECTED, Bad, Probe
 from tests.conformance.plan import DEVICES, Call, specs
 from tileops.compiled import DTYPE
 from tileops.errors import CallError
-from tileops.op import Op
 from tileops.runner import runner_for
 from tileops.spec import OpSpec
 from tileops.spec.dtypes import slot_dtypes
 from tileops.spec.patterns import Item, Pattern
-from tileops.testing import make_inputs, operator
+from tileops.testing import Bound, bound_operator, make_inputs
 
 Change = tuple[str, object]
 
@@ -27,7 +26,7 @@ Change = tuple[str, object]
 @pytest.mark.parametrize("device", DEVICES)
 def test_one_wrong_argument_is_refused_cold_and_warm(first_call: Call, device: str) -> None:
     inputs = make_inputs(first_call.spec, first_call.bound, device=device)
-    op = first_call.op()
+    op = first_call.op(device=device)
     cold = {what: _refusal(op, inputs, n, wrong) for n, what, wrong in _wrong(first_call, inputs)}
     op(*inputs)
     warm = {what: _refusal(op, inputs, n, wrong) for n, what, wrong in _wrong(first_call, inputs)}
@@ -123,12 +122,13 @@ def _bad_refusal(spec: OpSpec, bad: Bad) -> str:
     return message
 
 
-def _op(spec: OpSpec, probe: Probe) -> Op:
-    return operator(spec)(**dict(zip(spec.params, values(spec, probe), strict=True)))
+def _op(spec: OpSpec, probe: Probe) -> Bound:
+    return bound_operator(spec, dict(zip(spec.params, values(spec, probe), strict=True)), device="cpu")
 
 
 def _tensors(spec: OpSpec, probe: Probe) -> list[Tensor | None]:
-    return [None if t is None else torch.zeros(t.shape, dtype=t.dtype) for t in meta(spec, probe)]
+    tensors = meta(spec, probe) if spec.inputs else []
+    return [None if t is None else torch.zeros(t.shape, dtype=t.dtype) for t in tensors]
 
 
 def _elements(probe: Probe) -> int:

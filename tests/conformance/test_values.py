@@ -13,8 +13,10 @@ from torch import Tensor
 from tests.conformance.expected import EXPECTED
 from tests.conformance.plan import DEVICES, Call, plan
 from tileops.compiled import DTYPE
+from tileops.errors import CallError
+from tileops.library import written_slots
 from tileops.runner import target_of
-from tileops.testing import assert_accurate, make_inputs, oracle
+from tileops.testing import Bound, assert_accurate, make_inputs, oracle, results
 
 
 @contextmanager
@@ -42,21 +44,21 @@ def test_every_implementation_is_accurate_and_repeats_itself(
     target = target_of(torch.device(device, 0 if device == "cuda" else None))
     served = plan(call.spec.name, target, all_rows, True)[call.id]
     assert served, f"nothing serves {call.id}"
-    results = []
+    found = []
     roundings = EXPECTED[call.spec.name].roundings
     for implementation in served:
-        op = call.op(implementation)
+        op = call.op(implementation, device)
         with poisoned_memory():
-            first, second = outputs(op(*inputs)), outputs(op(*inputs))
+            first, second = results(op, call.spec, inputs), results(op, call.spec, inputs)
         errors = []
-        for name, mine, again, theirs in zip(call.spec.returned, first, second, want, strict=True):
+        for (name, mine), again, theirs in zip(first.items(), second.values(), want, strict=True):
             dtype = DTYPE[str(call.bound.dtypes[name])]
             where = f"{call.id} {implementation} {name}"
             errors.append(assert_accurate(mine, theirs, dtype, roundings=roundings, name=where))
             assert _same(mine, again), f"{where}: two runs differ"
         worst = max(errors, key=lambda found: found.relative / found.bound if found.bound else 0.0)
         row = {slot: str(call.bound.dtypes[slot]) for slot in call.spec.rows[0]}
-        results.append(
+        found.append(
             {
                 "implementation": implementation,
                 "dtypes": row,
@@ -64,7 +66,7 @@ def test_every_implementation_is_accurate_and_repeats_itself(
                 "bound": worst.bound,
             }
         )
-    record_property("results", results)
+    record_property("results", found)
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
@@ -75,17 +77,28 @@ def _same(one: Tensor, other: Tensor) -> bool:
 @pytest.mark.parametrize("device", DEVICES)
 def test_layout_of_the_inputs_does_not_change_the_value(first_call: Call, device: str) -> None:
     inputs = make_inputs(first_call.spec, first_call.bound, device=device)
-    op = first_call.op()
-    want = outputs(op(*inputs))
+    op, spec = first_call.op(device=device), first_call.spec
+    want = results(op, spec, inputs)
     for n, tensor in enumerate(inputs):
         if tensor is None:
             continue
+        slot = list(spec.inputs)[n]
         for change in (_strided, _misaligned):
             changed = [change(t) if i == n else t for i, t in enumerate(inputs)]
-            for mine, theirs in zip(outputs(op(*changed)), want, strict=True):
-                assert torch.equal(mine, theirs), f"{list(first_call.spec.inputs)[n]} {change.__name__}"
+            if change is _strided and slot in written_slots(spec, inputs, tuple(first_call.params.values())):
+                _refuses_to_write(op, changed, slot)
+                continue
+            for mine, theirs in zip(results(op, spec, changed).values(), want.values(), strict=True):
+                assert torch.equal(mine, theirs), f"{slot} {change.__name__}"
             if tensor.numel():
-                assert list(first_call.spec.inputs)[n] in op.explain(*changed).copies
+                assert slot in op.explain(*changed).copies
+
+
+def _refuses_to_write(op: Bound, tensors: list[Tensor | None], slot: str) -> None:
+    """What is written into a copy would be lost."""
+    if any(t is not None and not t.is_contiguous() for t in tensors):
+        with pytest.raises(CallError, match=f"{slot} is written in place and must be contiguous"):
+            op(*tensors)
 
 
 def _strided(tensor: Tensor) -> Tensor:

@@ -81,7 +81,7 @@ def _fill(row: dict[str, Any], case: Case, peers: Sequence[Peer], settings: Sett
     want = check.reference(case, first)
     found: dict[str, Candidate] = {}
     times: dict[str, dict[str, Any]] = row["times"]
-    for name, make, writes in _implementations(case, peers, first):
+    for name, make, writes in _implementations(case, peers, first, settings.device):
         if (case.spec.name, case.key, name) in settings.blamed:
             times[name] = {"failed": "it ended the measuring process"}
             continue
@@ -101,11 +101,11 @@ def _fill(row: dict[str, Any], case: Case, peers: Sequence[Peer], settings: Sett
 
 
 def _implementations(
-    case: Case, peers: Sequence[Peer], first: inputs.Inputs
+    case: Case, peers: Sequence[Peer], first: inputs.Inputs, device: str
 ) -> list[tuple[str, Callable[[], Function], set[int]]]:
     names = list(case.spec.inputs)
     call = Call(case.params, dict(zip(names, first, strict=True)))
-    out: list[tuple[str, Callable[[], Function], set[int]]] = [(OURS, case.op, set())]
+    out: list[tuple[str, Callable[[], Function], set[int]]] = [(OURS, lambda: case.op(device), set())]
     for peer in peers:
         served = peer.ops.get(case.spec.name)
         if served is not None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tileops.op import Op
 from tileops.roofline import Roofline, roofline
 from tileops.runner import choose
 from tileops.spec import BoundCase, OpSpec, bind_case
 from tileops.spec.cases import CaseError
-from tileops.testing import case_facts, case_params, operator
+from tileops.testing import Bound, bound_operator, case_facts, case_params
 
 __all__ = ["Case", "cases"]
 
@@ -46,12 +45,12 @@ class Case:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """Params as the constructor takes them."""
+        """Params, and the numbers of the call."""
         return case_params(self.spec, self.bound)
 
-    def op(self) -> Op:
+    def op(self, device: str | None = None) -> Bound:
         """The operator, constructed."""
-        return operator(self.spec)(**self.params)
+        return bound_operator(self.spec, self.params, device=device)
 
     @cached_property
     def facts(self) -> Any:

@@ -75,14 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tileops.bench.peer import Call, Unserved, peers
     from tileops.bench.plan import cases
     from tileops.spec import load
-    from tileops.testing import make_meta, operator
+    from tileops.testing import bound_operator, make_meta
 
     spec = load(options.op)
     target = "cpu" if options.device == "cpu" else "hopper"
     chosen = cases(spec, target, small=options.cases, limit=options.rows)
     for case in chosen[options.start : options.stop]:
         if options.name == OURS:
-            operator(spec)(**case.params, target=target).build(*make_meta(spec, case.bound))
+            bound_operator(spec, case.params, device="meta", target=target).build(
+                *make_meta(spec, case.bound)
+            )
             continue
         first = inputs.make(case, options.device)
         call = Call(case.params, dict(zip(spec.inputs, first, strict=True)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +18,17 @@ from tileops.params import normalize
 from tileops.spec import BoundCase, OpSpec
 from tileops.spec.expressions import Expression
 
-__all__ = ["case_facts", "case_params", "make_inputs", "make_meta", "operator", "oracle"]
+__all__ = [
+    "Bound",
+    "bound_operator",
+    "case_facts",
+    "case_params",
+    "make_inputs",
+    "make_meta",
+    "operator",
+    "oracle",
+    "results",
+]
 
 
 def operator(spec: OpSpec) -> type[Op]:
@@ -27,7 +38,7 @@ def operator(spec: OpSpec) -> type[Op]:
 
 
 def case_params(spec: OpSpec, case: BoundCase) -> dict[str, Any]:
-    """Params of a case as the constructor takes them: dtypes are torch's."""
+    """Params and numbers of a case as a call takes them: dtypes are torch's."""
     dtyped = {name for name, param in spec.params.items() if "dtype" in param.type}
     return {n: DTYPE[v] if n in dtyped and v is not None else v for n, v in case.params.items()}
 
@@ -35,8 +46,52 @@ def case_params(spec: OpSpec, case: BoundCase) -> dict[str, Any]:
 def case_facts(spec: OpSpec, case: BoundCase) -> dict[str, Any]:
     """What a call of the case finds, from tensors without memory: to choose a kernel, and for costs."""
     values = normalize(spec, case_params(spec, case).values())
-    facts: dict[str, Any] = compile_spec(spec.name).facts(*make_meta(spec, case), *values)
+    tensors: list[Any] = [*make_meta(spec, case)] or [torch.device("meta")]
+    facts: dict[str, Any] = compile_spec(spec.name).facts(*tensors, *values)
     return facts
+
+
+class Bound:
+    """An operator with what a call takes beside tensors: numbers, or the device where no tensor comes in."""
+
+    def __init__(self, op: Op, others: dict[str, Any]) -> None:
+        self.op, self.others = op, others
+
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        """Call it."""
+        return self.op(*tensors, **self.others)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.op, name)
+        return functools.partial(found, **self.others) if name in ("build", "explain", "validate") else found
+
+
+def bound_operator(
+    spec: OpSpec,
+    params: Mapping[str, Any],
+    *,
+    device: str | None = None,
+    target: str | None = None,
+    implementation: str | None = None,
+) -> Bound:
+    """The operator for `case_params`, called with tensors only."""
+    own = {name: value for name, value in params.items() if name not in spec.call}
+    others = {name: params[name] for name in spec.call} | ({} if spec.inputs else {"device": device})
+    return Bound(operator(spec)(**own, target=target, implementation=implementation), others)
+
+
+def results(op: Callable[..., Any], spec: OpSpec, tensors: Sequence[Tensor | None]) -> dict[str, Tensor]:
+    """What a call returns, and then what it leaves in the tensors that it may write, by name.
+
+    `tensors` stay as they are: a call that may write gets copies. An oracle returns the same, in this order.
+    """
+    slots = dict(zip(spec.inputs, tensors, strict=True))
+    slots |= {n: t.clone() for n, t in slots.items() if spec.inputs[n].mutated and t is not None}
+    made = op(*slots.values())
+    out = dict(zip(spec.returned, (made,) if isinstance(made, Tensor) else made, strict=True))
+    aliases = {output.alias for output in spec.outputs.values()}
+    written = {n: t for n, t in slots.items() if spec.inputs[n].mutated and n not in aliases}
+    return out | {name: tensor for name, tensor in written.items() if tensor is not None}
 
 
 def make_inputs(spec: OpSpec, case: BoundCase, *, device: str = "cpu", seed: int = 0) -> list[Tensor | None]:
