@@ -9,7 +9,7 @@ import tilelang.language as T
 import torch
 
 from tests.targets.programs import CASES, REFUSED, decode
-from tests.targets.programs.case import BF16, F32, I32, arguments, as_list, compare, poisoned, randn
+from tests.targets.programs.case import BF16, F32, F64, I32, arguments, as_list, compare, poisoned, randn
 from tileops.targets import UnsupportedOnCpu, cpu
 
 
@@ -41,6 +41,27 @@ def test_decode_end_to_end() -> None:
     cpu.compile(decode.decode_split(2, 8, 2, 64, 12, 32, 5, 3))(*inputs, partial, weights)
     cpu.compile(decode.combine_splits(2, 8, 64, 3))(partial, weights, out)
     compare(out, decode.paged_ref(*inputs), 2e-2)
+
+
+CONSTANTS = (0.1, -1 / 3, 2.0**64, 1 / (2 * 3.141592653589793), -448.0, float("inf"), 1e-300)
+
+
+def constants():
+    @T.prim_func
+    def main(X: T.Tensor((len(CONSTANTS),), F32), Y: T.Tensor((len(CONSTANTS),), F64)):
+        with T.Kernel(1, threads=32):
+            for i, value in enumerate(CONSTANTS):
+                X[i] = value
+                Y[i] = value
+
+    return main
+
+
+def test_constants_keep_every_bit() -> None:
+    x, y = torch.zeros(len(CONSTANTS)), torch.zeros(len(CONSTANTS), dtype=torch.float64)
+    cpu.compile(constants())(x, y)
+    assert x.tolist() == torch.tensor(CONSTANTS).tolist()
+    assert y.tolist() == list(CONSTANTS)
 
 
 def convert(n: int, src: str, dst: str):

@@ -1,10 +1,12 @@
 """16- and 8-bit floats as integers of their width, computed in float32 and rounded as the GPU rounds."""
 
+import ctypes
+import sys
 from typing import Any
 
 from .._tilelang import tirx
 
-__all__ = ["NARROW", "cast", "decode", "encode", "round_to", "storage", "wide"]
+__all__ = ["NARROW", "cast", "decode", "encode", "exact", "round_to", "storage", "wide"]
 
 # type -> (storage type, suffix of the conversion functions in prelude.h)
 NARROW = {
@@ -19,6 +21,18 @@ NARROW = {
 def wide(dtype: Any) -> str:
     """Type in which values of ``dtype`` are computed."""
     return "float32" if str(dtype) in NARROW or str(dtype) == "custom[tfloat32]" else str(dtype)
+
+
+def exact(value: float, dtype: str) -> Any:
+    """The constant ``value``, from its bits where the seven digits that the C backend prints are too few."""
+    real = ctypes.c_float if dtype == "float32" else ctypes.c_double
+    if value != value or bytes(real(float(f"{value:e}"))) == bytes(real(value)):
+        return tirx.FloatImm(dtype, value)
+    bits = int.from_bytes(bytes(real(abs(value))), sys.byteorder)
+    size = tirx.call_pure_extern(
+        dtype, f"tl_constant_{dtype}", tirx.IntImm("u" + dtype.replace("float", "int"), bits)
+    )
+    return size if value > 0 else tirx.FloatImm(dtype, 0.0) - size
 
 
 def storage(dtype: Any) -> str:

@@ -43,6 +43,8 @@ inline float tl_from_bf16(uint16_t v) { return tl_bits((uint32_t)v << 16); }
   inline T tl_min_nan_##S(T a, T b) { return a < b || a != a ? a : b; }
 TL_MINMAX(float, float32)
 TL_MINMAX(double, float64)
+inline float tl_constant_float32(uint32_t u) { return tl_bits(u); }
+inline double tl_constant_float64(uint64_t u) { double f; memcpy(&f, &u, 8); return f; }
 inline int32_t tl_popcount(uint64_t v) { return __builtin_popcountll(v); }
 inline int32_t tl_clz(uint64_t v, int32_t bits) { return v ? __builtin_clzll(v) - (64 - bits) : bits; }
 inline bool tl_any_of(bool* p, int32_t n) { for (int i = 0; i < n; ++i) if (p[i]) return true; return false; }

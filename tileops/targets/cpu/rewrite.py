@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from .._tilelang import Op, PointerType, PrimType, tirx
 from ..errors import UnsupportedOnCpu
-from .narrow import NARROW, decode, encode, round_to, storage, wide
+from .narrow import NARROW, decode, encode, exact, round_to, storage, wide
 from .scalar_ops import SCALAR_OPS, combine
 from .threads import NOOPS, only_prints, refuse_thread_code
 from .tile_ops import EXPANDERS
@@ -139,7 +139,7 @@ class Rewriter(tirx.PyStmtExprMutator):
         return round_to(self.visit_expr(op.value), op.dtype)
 
     def visit_float_imm_(self, op: tirx.FloatImm) -> tirx.PrimExpr:
-        return tirx.FloatImm(wide(op.dtype), op.value)
+        return exact(float(op.value), wide(op.dtype))
 
     def visit_add_(self, op: tirx.Add) -> tirx.PrimExpr:
         return round_to(self.visit_expr(op.a) + self.visit_expr(op.b), op.dtype)
