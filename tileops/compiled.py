@@ -16,6 +16,7 @@ from tileops.params import normalize_one
 from tileops.spec.codegen import generate
 from tileops.spec.expressions import GLOBALS
 from tileops.spec.model import DTYPES, OpSpec
+from tileops.values import value_checks
 
 __all__ = ["DTYPE", "Compiled", "compile_functions", "compile_spec", "dtype_name"]
 
@@ -36,6 +37,7 @@ class Compiled(NamedTuple):
     params: Callable[..., None]
     outputs: Callable[..., Any]
     facts: Callable[..., Any]
+    values: Callable[..., None] | None
     core: Callable[..., Any]
     call: Callable[..., Any]
     source: str
@@ -96,6 +98,7 @@ def compile_functions(spec: OpSpec) -> Compiled:
     scope: dict[str, Any] = {
         **GLOBALS,
         **fail,
+        **value_checks(spec),
         "f_dtype": _NAMES.get,
         "DTYPE": DTYPE,
         "SOURCE": source.splitlines(),

@@ -133,7 +133,9 @@ class Op:
         build(self.spec, make_key(self.spec, implementation, facts, target))
 
     def validate(self, *tensors: Tensor | None, **named: Any) -> None:
-        """Check types, ranks, dtypes, sizes, devices and rules of a call without running it.
+        """Check types, ranks, dtypes, sizes, devices, rules and index tensors of a call without running it.
+
+        Values of index tensors on a GPU are read, which waits for it; a call never does that.
 
         Args:
             *tensors: The call's tensors.
@@ -143,6 +145,9 @@ class Op:
             CallError: What the call would raise.
         """
         self._facts(tensors, named)
+        look = compile_spec(self.spec.name).values
+        if look is not None:
+            look(*self._arguments(tensors, named))
 
     def eval_roofline(self) -> Roofline:
         """The least work of the last call: floating-point operations and bytes of memory traffic.
@@ -237,6 +242,11 @@ class Op:
 
     def _facts(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """What a call with these arguments finds."""
+        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*self._arguments(tensors, named))
+        return facts
+
+    def _arguments(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Every argument of the generated functions: tensors or the device, params, numbers."""
         numbers = []
         for name in self.spec.call:
             default = self.spec.params[name].default
@@ -244,8 +254,7 @@ class Op:
                 raise CallError(f"{self.spec.name}: {name} is missing; it is a number that each call says")
             numbers.append(normalize_one(self.spec, name, named.get(name, default)))
         slots = [*self._slots(tensors, named).values()] or [device_of(named.get("device"))]
-        facts: dict[str, Any] = compile_spec(self.spec.name).facts(*slots, *self._values, *numbers)
-        return facts
+        return (*slots, *self._values, *numbers)
 
     def _last_facts(self) -> dict[str, Any]:
         last = self._last

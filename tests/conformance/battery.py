@@ -17,6 +17,8 @@ from tileops.params import normalize
 from tileops.roofline import roofline
 from tileops.runner import Runner, choose, factory, make_key, verdicts
 from tileops.spec import OpSpec, bind_case
+from tileops.spec.expressions import variables
+from tileops.spec.references import maker
 from tileops.testing import assert_accurate, make_inputs, operator, oracle
 
 RUNNABLE = 1 << 18  # elements of the largest tensor of a probe that is also run
@@ -29,6 +31,7 @@ def run_battery(spec: OpSpec) -> None:
     runner = Runner(spec, None, None)
     check_made(spec, expected)
     check_dtypes(spec, functions, expected)
+    check_values_of_indices(spec, functions, expected)
     for implementation in spec.implementations:
         assert callable(factory(spec, implementation))
     for good in expected.good:
@@ -133,6 +136,21 @@ def check_made(spec: OpSpec, expected: Expected) -> None:
     for name, (least, most) in expected.made.items():
         found = torch.cat([tensors[name].reshape(-1) for tensors in made])
         assert (int(found.min()), int(found.max())) == (least, most), name
+
+
+def check_values_of_indices(spec: OpSpec, functions: Compiled, expected: Expected) -> None:
+    """What index tensors must hold, worked out for the first good call."""
+    declared = {name: member.values for name, member in spec.inputs.items() if member.values is not None}
+    assert declared.keys() == expected.values.keys()
+    if not declared:
+        return
+    first = expected.good[0].probe
+    facts = functions.facts(*meta(spec, first), *values(spec, first))
+    known = dict(variables(facts["names"], facts["shapes"]))
+    for name, text in declared.items():
+        kind, found = maker(text)
+        got = tuple(e.text if e.text in spec.inputs else e.evaluate(known) for e in found)
+        assert (kind, *got) == expected.values[name], name
 
 
 def check_unserved(spec: OpSpec, facts: dict[str, Any]) -> None:

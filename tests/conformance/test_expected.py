@@ -95,6 +95,8 @@ def _role_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
         changes: list[dict[str, object]] = [{"mutated": m} for m in (True, False) if m is not member.mutated]
         if member.make is not None:
             changes += [{"make": None}, {"make": member.make[:-1] + " + 1)"}]
+        if member.values is not None:
+            changes += [{"values": None}, {"values": member.values[:-1] + " + 1)"}]
         for change in changes:
             yield (
                 f"inputs.{name} {change}",

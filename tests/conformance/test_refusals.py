@@ -36,6 +36,24 @@ def test_one_wrong_argument_is_refused_cold_and_warm(first_call: Call, device: s
         assert message.startswith(f"{first_call.spec.name}: "), what
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_index_tensors_that_hold_what_they_must_not_are_refused(first_call: Call, device: str) -> None:
+    spec = first_call.spec
+    inputs = make_inputs(spec, first_call.bound, device=device)
+    op = first_call.op(device=device)
+    op.validate(*inputs)
+    for n, (name, member) in enumerate(spec.inputs.items()):
+        if member.values is None or (tensor := inputs[n]) is None or tensor.numel() == 0:
+            continue
+        for wrong in (-1, 2**31 - 1):  # below and beyond whatever is allowed
+            changed = tensor.clone()
+            changed.view(-1)[0] = wrong
+            called = [changed if i == n else t for i, t in enumerate(inputs)]
+            for call in [op.validate, *([op] if device == "cpu" else [])]:  # on a GPU a call does not look
+                with pytest.raises(CallError, match=f"^{spec.name}: {name} must hold "):
+                    call(*called)
+
+
 def _refusal(op: object, inputs: list[Tensor | None], n: int, wrong: object) -> str:
     with pytest.raises(CallError) as caught:
         op(*[wrong if i == n else t for i, t in enumerate(inputs)])  # type: ignore[operator]

@@ -5,6 +5,7 @@ straight-line checks: types, devices, ranks, dtypes, sizes, rules.
 
 * `outputs(tensors, params)` ends with the shapes and dtypes of the outputs: fake and meta tensors.
 * `facts(tensors, params)` ends with all that was bound: to choose and explain an implementation, for costs.
+* `values(tensors, params)` ends with a look into index tensors; `None` where nothing is said of them.
 * `core(op, runner, tensors, params)` ends with the launch: look the kernel up, allocate, launch, return. Its
   callers have checked the types, and with an `op` also the rules of `params`. Without one it also returns
   the outputs that only a backward uses.
@@ -22,7 +23,7 @@ from collections.abc import Callable
 from tileops.spec.binding import emit_branches, emit_params, emit_rank, emit_sizes
 from tileops.spec.dtypes import PROMOTIONS, SlotDtype, slot_dtypes
 from tileops.spec.expressions import Expression
-from tileops.spec.launch import emit_call, emit_large, emit_launch, written
+from tileops.spec.launch import emit_call, emit_large, emit_launch, emit_values, written
 from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Branch, Pattern
 from tileops.spec.source import Source, comment, prune
@@ -43,6 +44,10 @@ def generate(spec: OpSpec) -> str:
     _emit_function(out, spec, f"outputs({arguments})", _emit_outputs)
     _emit_function(out, spec, f"facts({arguments})", _emit_facts)
     _emit_function(out, spec, f"core(op, runner, {arguments})", emit_launch, known=True)
+    if any(member.values for member in spec.inputs.values()):
+        _emit_function(out, spec, f"values({arguments})", lambda _, after, spec: emit_values(after, spec))
+    else:
+        out.line("values = None")
     emit_call(out, spec)
     return str(out)
 

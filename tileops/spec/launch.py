@@ -6,9 +6,10 @@ from tileops.spec.dtypes import slot_dtypes
 from tileops.spec.expressions import Expression
 from tileops.spec.model import OpSpec
 from tileops.spec.patterns import Pattern
+from tileops.spec.references import maker
 from tileops.spec.source import Source, comment
 
-__all__ = ["emit_call", "emit_large", "emit_launch", "written"]
+__all__ = ["emit_call", "emit_large", "emit_launch", "emit_values", "written"]
 
 
 def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
@@ -20,6 +21,8 @@ def emit_launch(checks: Source, out: Source, spec: OpSpec) -> None:
         out.line("raise fail_not_implemented()")
         return
     emit_large(out, spec)
+    with out.block("if device.type == 'cpu':"):
+        emit_values(out, spec)
     out.line("entry = runner.kernels.get(key)")
     with out.block("if entry is None:"):
         _emit_meta(out, spec)
@@ -83,6 +86,15 @@ def emit_large(out: Source, spec: OpSpec) -> None:
     for name, member in spec.inputs.items():
         given = f"t_{name} is not None and " if member.optional else ""
         out.line(f"if {given}t_{name}.numel() > 0x7FFFFFFF: refuse_large({{{named}}})")
+
+
+def emit_values(out: Source, spec: OpSpec) -> None:
+    """What index tensors must hold."""
+    for name, member in spec.inputs.items():
+        if member.values is not None:
+            kind, found = maker(member.values)
+            arguments = [f"t_{a.text}" if a.text in spec.inputs else a.python for a in found]
+            out.line(f"values_{kind}({name!r}, t_{name}, {', '.join(arguments)})")
 
 
 def _single_sizes(spec: OpSpec) -> list[str]:

@@ -35,7 +35,8 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     `dtype` is a union (`float16 | bfloat16`) or `same_as(slot)`; `shape` is a pattern. `optional` tensors may
     be `None`. `mutated` says that the call writes it: `true`, or the name of the bool param that makes it so.
-    `make` names the generator of values for index tensors, used by tests and benchmarks.
+    `make` names the generator of values for index tensors, used by tests and benchmarks. `values` says what
+    they may hold: `range(least, most)`, `offsets(total)`, `pages(lengths, page_size, pages)`.
     """
 
     dtype: str
@@ -43,6 +44,7 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     optional: bool = False
     mutated: bool | str = False
     make: str | None = None
+    values: str | None = None
 
 
 class Output(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -13,7 +13,10 @@ from tileops.spec.params import ParamType
 from tileops.spec.patterns import Item, Pattern
 from tileops.spec.places import is_flexible
 
-__all__ = ["check_references", "expressions", "maker"]
+__all__ = ["VALUES", "check_references", "expressions", "maker"]
+
+VALUES = {"range": 2, "offsets": 1, "pages": 3}
+"""What an index tensor may be said to hold, and how many arguments that takes."""
 
 _Path = tuple[str | int, ...]
 
@@ -86,11 +89,16 @@ def _parse(path: _Path, text: str, is_pattern: bool) -> list[Expression]:
 
 def _makers(spec: OpSpec) -> Iterator[tuple[_Path, list[Expression]]]:
     for name, member in spec.inputs.items():
-        path = ("signature", "inputs", name, "make")
-        try:
-            yield path, maker(member.make)[1] if member.make is not None else []
-        except ExpressionError as error:
-            raise FieldError(path, str(error)) from None
+        for kind, text in (("make", member.make), ("values", member.values)):
+            path = ("signature", "inputs", name, kind)
+            try:
+                kind_of, arguments = maker(text) if text is not None else ("", [])
+            except ExpressionError as error:
+                raise FieldError(path, str(error)) from None
+            if kind == "values" and text is not None and VALUES.get(kind_of) != len(arguments):
+                known = ", ".join(f"{name} of {count}" for name, count in VALUES.items())
+                raise FieldError(path, f"{text!r} is none of these functions of arguments: {known}")
+            yield path, [a for a in arguments if kind == "make" or a.text not in spec.inputs]
 
 
 def _check_items(spec: OpSpec, splats: set[str]) -> None:

@@ -54,7 +54,8 @@ class Bad:
 class Expected:
     """All probes of one operator; a value may be `roundings` roundings to its dtype from the oracle.
 
-    `made` are the least and the largest value that the index tensors of the first case ever have.
+    `made` are the least and the largest value that the index tensors of the first case ever have. `values`
+    is what those of the first good call must hold: the name of the check, then numbers and names of tensors.
     """
 
     good: list[Good]
@@ -62,6 +63,7 @@ class Expected:
     dtypes: dict[str, set[str]]
     roundings: float = 1.0
     made: dict[str, tuple[int, int]] = field(default_factory=dict)
+    values: dict[str, tuple[str | int, ...]] = field(default_factory=dict)
 
 
 HALF = {"float16", "bfloat16"}

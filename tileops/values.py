@@ -1,0 +1,62 @@
+"""What index tensors may hold: checked for tensors on the CPU, and by `op.validate` on any device.
+
+A call on a GPU does not look, since that would wait for the GPU; programs clamp or skip what is out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tileops.errors import CallError
+from tileops.spec.model import OpSpec
+
+__all__ = ["value_checks"]
+
+
+def value_checks(spec: OpSpec) -> dict[str, Callable[..., None]]:
+    """The functions that generated code calls, by the names in `values` of the manifest."""
+    return {f"values_{name}": _bind(spec, function) for name, function in _CHECKS.items()}
+
+
+def _bind(spec: OpSpec, function: Callable[..., tuple[Tensor, str]]) -> Callable[..., None]:
+    def check(slot: str, tensor: Tensor | None, *arguments: Any) -> None:
+        if tensor is None or tensor.is_meta or tensor.numel() == 0:
+            return
+        wrong, need = function(tensor, *arguments)
+        if not wrong.any():
+            return
+        at = tuple(wrong.nonzero()[0].tolist())
+        raise CallError(f"{spec.name}: {slot} must hold {need}, got {tensor[at].item()} at {list(at)}")
+
+    return check
+
+
+def _range(tensor: Tensor, least: int, most: int) -> tuple[Tensor, str]:
+    """Every value from `least` to `most`, both included."""
+    return (tensor < least) | (tensor > most), f"values in [{least}, {most}]"
+
+
+def _offsets(tensor: Tensor, total: int) -> tuple[Tensor, str]:
+    """Prefix sums: 0 first, never less than the one before, `total` last."""
+    wrong = torch.zeros_like(tensor, dtype=torch.bool)
+    wrong[0] = tensor[0] != 0
+    wrong[1:] = tensor[1:] < tensor[:-1]
+    wrong[-1] |= tensor[-1] != total
+    return wrong, f"prefix sums from 0 to {total} that do not decrease"
+
+
+def _pages(tensor: Tensor, lengths: Tensor, page_size: int, pages: int) -> tuple[Tensor, str]:
+    """In each row, the entries that its length needs are pages; what lies beyond them is never read."""
+    used = torch.arange(tensor.shape[1], device=tensor.device) * page_size < lengths[:, None]
+    return used & ((tensor < 0) | (tensor >= pages)), f"pages in [0, {pages - 1}] where the lengths need one"
+
+
+_CHECKS: dict[str, Callable[..., tuple[Tensor, str]]] = {
+    "range": _range,
+    "offsets": _offsets,
+    "pages": _pages,
+}
