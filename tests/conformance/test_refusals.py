@@ -72,7 +72,8 @@ def _wrong(call: Call, inputs: list[Tensor | None]) -> Iterator[tuple[int, str, 
             continue
         if not member.optional:
             yield n, f"{name} is None", None
-        yield n, f"{name} is int16", tensor.to(torch.int16)
+        wrong = _never(call, name)
+        yield n, f"{name} is {wrong}", tensor.to(DTYPE[wrong])
         for dtype in _other_dtypes(call, name):
             yield n, f"{name} is {dtype}", tensor.to(DTYPE[dtype])
         if several:
@@ -105,6 +106,12 @@ def _other_dtypes(call: Call, name: str) -> list[str]:
     followers = [n for n in present if n != name and root in (n, slots[n].same_as)]
     own = call.bound.dtypes[name]
     return [dtype for dtype in slots[root].choices if followers and dtype != own]
+
+
+def _never(call: Call, name: str) -> str:
+    """A dtype that the slot never has."""
+    slots = slot_dtypes(call.spec)
+    return "int16" if "int16" not in slots[slots[name].same_as or name].choices else "complex64"
 
 
 def _rank(call: Call, shape: str) -> int:
