@@ -69,40 +69,44 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
     return Expected(good, bad, {"x": FLOATS})
 
 
-def _fused(x: Shape, residual: Shape, weight: Shape, dtype: str = "float16", /, **dtypes: str) -> Probe:
-    return Probe({"x": x, "residual": residual, "weight": weight}, {}, dtype, dtypes)
+def _row(x: Shape, dtype: str = "float16", dtypes: dict[str, str] | None = None, **others: Shape) -> Probe:
+    return Probe({"x": x, **others}, {}, dtype, dtypes or {})
 
 
-FUSED_ADD = Expected(
-    good=[
-        Good(
-            _fused((2, 3, 64), (2, 3, 64), (64,)),
-            ((2, 3, 64),) * 2,
-            "rows",
-            {"N": 64},
-            5 * 384,
-            2 * (4 * 384 + 64),
-        ),
-        Good(_fused((129,), (129,), (129,), "float32"), ((129,),) * 2, "rows", {"N": 129}),
-        Good(_fused((2, 32768), (2, 32768), (32768,)), ((2, 32768),) * 2, "rows", {"N": 32768}),
-        Good(_fused((2, 32769), (2, 32769), (32769,)), ((2, 32769),) * 2, "long_rows", {"N": 32769}),
-    ],
-    bad=[
-        *(Bad("eps must be finite and not negative", _eps(_fused((2, 64), (2, 64), (64,)), e)) for e in _EPS),
-        Bad("the last dimension must not be empty", _fused((2, 0), (2, 0), (0,))),
-        Bad("residual must have shape [*B N]", _fused((2, 64), (3, 64), (64,))),
-        Bad("residual must have shape [*B N]", _fused((2, 64), (2, 63), (64,))),
-        Bad("weight must have shape [N]", _fused((2, 64), (2, 64), (65,))),
-        Bad("x must have at least 1 dimension", _fused((), (), (64,))),
-        Bad("weight must have 1 dimension", _fused((2, 64), (2, 64), (2, 64))),
-        Bad("residual must have the dtype of x", _fused((2, 64), (2, 64), (64,), residual="float32")),
-        Bad("weight must have the dtype of x", _fused((2, 64), (2, 64), (64,), weight="bfloat16")),
-        Bad("x must be a torch.Tensor", _fused(None, (2, 64), (64,))),
-        Bad("residual must be a torch.Tensor", _fused((2, 64), None, (64,))),
-        Bad("weight must be a torch.Tensor", _fused((2, 64), (2, 64), None)),
-    ],
-    dtypes={"x": FLOATS},
-)
+def _fused(alike: tuple[str, ...], vectors: tuple[str, ...], outputs: int, flops: int) -> Expected:
+    """Norms of one axis: tensors in the shape of x, required tensors of the size of a row, and outputs."""
+
+    def every(shape: tuple[int, ...], dtype: str = "float16", **changed: Shape) -> Probe:
+        others: dict[str, Shape] = {**dict.fromkeys(alike, shape), **dict.fromkeys(vectors, shape[-1:])}
+        return _row(**{"x": shape, **others, **changed}, dtype=dtype)  # type: ignore[arg-type]
+
+    def typed(name: str) -> Probe:
+        return dataclasses.replace(every((2, 64)), dtypes={name: "float32"})
+
+    moved = 2 * ((1 + len(alike) + outputs) * 384 + 64 * len(vectors))
+    good = [
+        Good(every((2, 3, 64)), ((2, 3, 64),) * outputs, "rows", {"N": 64}, flops * 384, moved),
+        Good(every((129,), "float32"), ((129,),) * outputs, "rows", {"N": 129}),
+        Good(every((2, 32768)), ((2, 32768),) * outputs, "rows", {"N": 32768}),
+        Good(every((2, 32769)), ((2, 32769),) * outputs, "long_rows", {"N": 32769}),
+    ]
+    bad = [
+        *(Bad("eps must be finite and not negative", _eps(every((2, 64)), e)) for e in _EPS),
+        Bad("the last dimension must not be empty", every((2, 0))),
+        Bad("x must have at least 1 dimension", every((2, 64), x=())),
+        Bad("x must be a torch.Tensor", every((2, 64), x=None)),
+    ]
+    for name in alike:
+        bad += [
+            Bad(f"{name} must have shape [*B N]", every((2, 64), **{name: s})) for s in ((3, 64), (2, 63))
+        ]
+    bad += [Bad(f"{name} must have shape [N]", every((2, 64), **{name: (65,)})) for name in vectors]
+    bad += [Bad(f"{name} must have 1 dimension", every((2, 64), **{name: (2, 64)})) for name in vectors]
+    for name in (*alike, *vectors):
+        bad.append(Bad(f"{name} must have the dtype of x", typed(name)))
+        bad.append(Bad(f"{name} must be a torch.Tensor", every((2, 64), **{name: None})))
+    return Expected(good, bad, {"x": FLOATS})
+
 
 _STATISTICS = ("running_mean", "running_var", "weight", "bias")
 
@@ -169,5 +173,8 @@ EXPECTED: dict[str, Expected] = {
     "BatchNormFwdOp": BATCH_NORM,
     "RMSNormFwdOp": _row_norm(("weight",), 4),
     "LayerNormFwdOp": _row_norm(("weight", "bias"), 8),
-    "FusedAddRMSNormFwdOp": FUSED_ADD,
+    "FusedAddRMSNormFwdOp": _fused(("residual",), ("weight",), 2, 5),
+    "FusedAddLayerNormFwdOp": _fused(("residual",), ("weight", "bias"), 2, 9),
+    "AdaLayerNormFwdOp": _fused(("scale", "shift"), (), 1, 8),
+    "AdaLayerNormZeroFwdOp": _fused(("scale", "shift", "gate"), (), 1, 9),
 }

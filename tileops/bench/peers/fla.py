@@ -39,3 +39,14 @@ def fused_add_rms_norm(call: Call) -> Function:
     _last_axis(call)
     eps = call.params["eps"]
     return lambda x, residual, weight: rms_norm(x, weight, None, residual=residual, eps=eps, prenorm=True)
+
+
+@peer.serves("FusedAddLayerNormFwdOp")
+def fused_add_layer_norm(call: Call) -> Function:
+    from fla.modules.norm.layernorm import layer_norm
+
+    _last_axis(call)
+    eps = call.params["eps"]
+    return lambda x, residual, weight, bias: layer_norm(
+        x, weight, bias, residual=residual, eps=eps, prenorm=True
+    )

@@ -1,4 +1,4 @@
-"""Normalization over the last axes, and over channels."""
+"""Normalization of rows: over the last axes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tileops.op import Op
 
-__all__ = ["BatchNormFwdOp", "FusedAddRMSNormFwdOp", "LayerNormFwdOp", "RMSNormFwdOp"]
+__all__ = ["FusedAddLayerNormFwdOp", "FusedAddRMSNormFwdOp", "LayerNormFwdOp", "RMSNormFwdOp"]
 
 
 class RMSNormFwdOp(Op):
@@ -195,81 +195,58 @@ class FusedAddRMSNormFwdOp(Op):
         return self._call(x, residual, weight)
 
 
-class BatchNormFwdOp(Op):
-    r"""Batch normalization over all axes but the channels.
+class FusedAddLayerNormFwdOp(Op):
+    r"""Residual addition and layer normalization in one pass over memory.
 
-    For channel $c$ with $M = N \prod S$ values, in training
-
-    $$
-    \mu_c = \frac{1}{M}\sum_{n,s} x_{ncs}, \qquad \sigma_c^2 = \frac{1}{M}\sum_{n,s} (x_{ncs} - \mu_c)^2,
-    $$
-
-    and in evaluation $\mu_c$ and $\sigma_c^2$ are `running_mean` and `running_var`. Then
+    For each row of $N$ elements, with mean $\mu$ and biased variance $\sigma^2$ of the rounded sum $r$,
 
     $$
-    y_{ncs} = \frac{x_{ncs} - \mu_c}{\sqrt{\sigma_c^2 + \epsilon}} \cdot w_c + b_c .
+    r = \mathrm{round}(x + \mathrm{residual}), \qquad
+    y_j = \frac{r_j - \mu}{\sqrt{\sigma^2 + \epsilon}} \cdot w_j + b_j .
     $$
 
-    In training, running statistics that are given are updated in place, with the unbiased variance:
-
-    $$
-    \hat\mu_c \leftarrow (1 - m)\,\hat\mu_c + m\,\mu_c, \qquad
-    \hat\sigma_c^2 \leftarrow (1 - m)\,\hat\sigma_c^2 + m\,\tfrac{M}{M-1}\,\sigma_c^2 .
-    $$
+    $\mathrm{round}$ is the rounding to the dtype of $x$: the sum is returned as the next residual, and the
+    statistics are those of the values that were stored. The inputs are not changed.
 
     Args:
-        training: Whether the statistics are those of the batch.
-        momentum: $m$, the share of the batch in the running statistics.
         eps: $\epsilon$, added to the variance inside the square root.
 
     Raises:
         CallError: An argument breaks the specification below; the message names it.
-        NotImplementedError: The call passed every check; computing it is not implemented.
 
     Numerics:
-        Statistics are specified in float32, with one rounding at the store.
+        The sum is float32 with one rounding; everything after it is float32, with one more rounding at the
+        store of $y$. The variance is that of centered values, so a large mean does not cancel it. Two runs
+        are bitwise equal.
 
     Source:
-        S. Ioffe, C. Szegedy, [Batch Normalization](https://arxiv.org/abs/1502.03167), 2015.
+        The residual block of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.1.
 
     Examples:
         >>> import torch, tileops
-        >>> norm = tileops.BatchNormFwdOp(training=True)
-        >>> norm(torch.empty(4, 8, 6, 6, device="meta")).shape
-        torch.Size([4, 8, 6, 6])
+        >>> norm = tileops.FusedAddLayerNormFwdOp()
+        >>> x, residual, weight, bias = torch.randn(2, 64), torch.randn(2, 64), torch.rand(64), torch.rand(64)
+        >>> y, residual_out = norm(x, residual, weight, bias)
+        >>> torch.testing.assert_close(residual_out, x + residual)
+        >>> torch.testing.assert_close(y, torch.nn.functional.layer_norm(x + residual, (64,), weight, bias))
     """
 
     def __init__(
-        self,
-        *,
-        training: bool = False,
-        momentum: float = 0.1,
-        eps: float = 1e-5,
-        target: str | None = None,
-        implementation: str | None = None,
+        self, *, eps: float = 1e-5, target: str | None = None, implementation: str | None = None
     ) -> None:
-        super().__init__(
-            target=target, implementation=implementation, training=training, momentum=momentum, eps=eps
-        )
+        super().__init__(target=target, implementation=implementation, eps=eps)
 
-    def forward(
-        self,
-        x: Tensor,
-        running_mean: Tensor | None = None,
-        running_var: Tensor | None = None,
-        weight: Tensor | None = None,
-        bias: Tensor | None = None,
-    ) -> Tensor:
-        r"""Normalize every channel of `x`.
+    def forward(self, x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        r"""Add, then normalize every row of the sum.
 
         Args:
-            x: Batch, channels, then any spatial axes.
-            running_mean: $\hat\mu$; written in training.
-            running_var: $\hat\sigma^2$; written in training.
-            weight: Factor $w$ of each channel.
-            bias: Term $b$ of each channel.
+            x: Output of the previous layer: any leading axes, then a row.
+            residual: The residual stream, in the shape of `x`.
+            weight: Factor $w$ of each element of a row.
+            bias: Term $b$ of each element of a row.
 
         Returns:
-            The normalized values, in the shape and dtype of `x`.
+            y: The normalized rows.
+            residual_out: The rounded sum, in the shape and dtype of `x`.
         """
-        return self._call(x, running_mean, running_var, weight, bias)
+        return self._call(x, residual, weight, bias)

@@ -18,6 +18,7 @@ from tileops.kernels.rows import (
     F32,
     ITEM_SIZE,
     add_residual,
+    as_row,
     as_rows,
     fragment,
     load_factors,
@@ -80,7 +81,7 @@ def _kernel(key: Key, program: Any) -> Kernel:
     def launch(run, *arguments):
         *tensors, eps = arguments
         given = [t for t in tensors if t is not None]
-        run(*[t.view(-1) if i in vectors else as_rows(t, n) for i, t in enumerate(given)], eps)
+        run(*[as_row(t) if i in vectors else as_rows(t, n) for i, t in enumerate(given)], eps)
 
     return Kernel(program, launch=launch, claims=wide_access(n, key.dtype("x")))
 
@@ -90,24 +91,24 @@ def _rows(key: Key, centered: bool) -> Kernel:
     rows, width, threads = row_tile(n, dtype, 32 if centered and not (residual or whole) else 16)
     blocks = max(1, 2048 // ITEM_SIZE[dtype] // threads) if centered else 1  # on a multiprocessor at least
     m, tile = T.dynamic("m", "int64"), (rows, width)
-    R_, W_, B_, G_, S_ = _arguments(key, m)
+    addend, factor, term, gate, total = _arguments(key, m)
 
     @T.prim_func
     def main(
         X: T.Tensor((m, n), dtype),
-        R: R_,
-        W: W_,
-        B: B_,
-        G: G_,
+        R: addend,
+        W: factor,
+        B: term,
+        G: gate,
         Y: T.Tensor((m, n), dtype),
-        S: S_,
+        S: total,
         eps: T.float32,
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
             T.annotate_min_blocks_per_sm(blocks)
             x, r = T.alloc_fragment(tile, dtype), fragment(tile, dtype, residual)
-            mean, scale = T.alloc_fragment((rows,), F32), T.alloc_fragment((rows,), F32)
-            w, b, g = (fragment(tile, dtype, centered and f is not False) for f in (W_, B_, G_))
+            mean, scale = fragment((rows,), F32, centered), T.alloc_fragment((rows,), F32)
+            w, b, g = (fragment(tile, dtype, centered and f is not False) for f in (factor, term, gate))
             T.copy(X[bx * rows, 0], x)
             add_residual(x, R, r, S, bx * rows, 0, rows, width, dtype, residual)
             load_factors((W, B, G), (w, b, g), bx * rows, 0, rows, width, whole)
@@ -129,25 +130,27 @@ def _rows(key: Key, centered: bool) -> Kernel:
 def _pieces(key: Key, centered: bool) -> Kernel:
     n, dtype, residual, whole = key.N, key.dtype("x"), key.given("residual"), key.given("scale")
     block, m = LONG_BLOCK, T.dynamic("m", "int64")
-    R_, W_, B_, G_, S_ = _arguments(key, m)
+    addend, factor, term, gate, total = _arguments(key, m)
 
     @T.prim_func
     def main(
         X: T.Tensor((m, n), dtype),
-        R: R_,
-        W: W_,
-        B: B_,
-        G: G_,
+        R: addend,
+        W: factor,
+        B: term,
+        G: gate,
         Y: T.Tensor((m, n), dtype),
-        S: S_,
+        S: total,
         eps: T.float32,
     ):
         with T.Kernel(m, threads=LONG_THREADS) as row:
             x, r = T.alloc_fragment((1, block), dtype), fragment((1, block), dtype, residual)
-            mean, scale, part_mean, part = (T.alloc_fragment((1,), F32) for _ in range(4))
-            w, b, g = (fragment((1, block), dtype, whole and f is not False) for f in (W_, B_, G_))
-            T.clear(mean)
+            scale, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
+            mean, part_mean = fragment((1,), F32, centered), fragment((1,), F32, centered)
+            w, b, g = (fragment((1, block), dtype, whole and f is not False) for f in (factor, term, gate))
             T.clear(scale)
+            if centered:
+                T.clear(mean)
             for p in T.serial(T.ceildiv(n, block)):
                 T.copy(X[row, p * block], x)
                 add_residual(x, R, r, S, row, p * block, 1, block, dtype, residual)

@@ -1,0 +1,20 @@
+"""Normalization over the last axes, over groups of channels, and over batches."""
+
+from tileops.ops.normalization.adaptive import AdaLayerNormFwdOp, AdaLayerNormZeroFwdOp
+from tileops.ops.normalization.batch import BatchNormFwdOp
+from tileops.ops.normalization.rows import (
+    FusedAddLayerNormFwdOp,
+    FusedAddRMSNormFwdOp,
+    LayerNormFwdOp,
+    RMSNormFwdOp,
+)
+
+__all__ = [
+    "AdaLayerNormFwdOp",
+    "AdaLayerNormZeroFwdOp",
+    "BatchNormFwdOp",
+    "FusedAddLayerNormFwdOp",
+    "FusedAddRMSNormFwdOp",
+    "LayerNormFwdOp",
+    "RMSNormFwdOp",
+]
