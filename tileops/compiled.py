@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from tileops.spec.expressions import GLOBALS
 from tileops.spec.model import DTYPES, OpSpec
 from tileops.values import value_checks
 
-__all__ = ["DTYPE", "Compiled", "compile_functions", "compile_spec", "dtype_name"]
+__all__ = ["DTYPE", "Compiled", "compile_functions", "compile_spec", "dtype_name", "make_outputs"]
 
 DTYPE: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
 """torch dtypes by the names that the manifest uses."""
@@ -72,9 +72,30 @@ def device_of(device: Any) -> torch.device:
     return torch.device("cuda", torch.cuda.current_device()) if str(found) == "cuda" else found
 
 
-def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """A contiguous copy whose memory starts at a multiple of 16 bytes."""
-    return tensor.clone(memory_format=torch.contiguous_format)
+def dense(tensor: torch.Tensor, last: bool = False) -> torch.Tensor:
+    """A copy, contiguous or channels-last, whose memory starts at a multiple of 16 bytes."""
+    return tensor.clone(memory_format=torch.preserve_format if last else torch.contiguous_format)
+
+
+def channels_last(tensor: torch.Tensor) -> bool:
+    """Whether axis 1 is innermost in memory; a tensor that is contiguous, too, counts as contiguous."""
+    return tensor.ndim > 2 and not tensor.is_contiguous() and tensor.movedim(1, -1).is_contiguous()
+
+
+def empty_channels_last(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """A new tensor whose axis 1 is innermost in memory."""
+    batch, channels, *others = shape
+    return torch.empty((batch, *others, channels), dtype=dtype, device=device).movedim(-1, 1)
+
+
+def make_outputs(device: torch.device, made: Iterable[tuple[Any, ...]]) -> tuple[torch.Tensor, ...]:
+    """New tensors for what the generated `outputs` returns: shape, dtype, and whether it is channels-last."""
+    return tuple(
+        empty_channels_last(shape, dtype, device)
+        if any(last)
+        else torch.empty(shape, dtype=dtype, device=device)
+        for shape, dtype, *last in made
+    )
 
 
 def wrote(tensor: torch.Tensor) -> None:
@@ -104,11 +125,13 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "SOURCE": source.splitlines(),
         "Tensor": torch.Tensor,
         "Parameter": torch.nn.Parameter,
+        "channels_last": channels_last,
         "current_device": torch._C._cuda_getDevice if torch.cuda.is_available() else lambda: None,
         "dense": dense,
         "device_guard": torch.cuda.device,
         "device_of": device_of,
         "empty": torch.empty,
+        "empty_channels_last": empty_channels_last,
         "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,
         "is_compiling": torch.compiler.is_compiling,

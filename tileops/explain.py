@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import Parameter
 
+from tileops.compiled import channels_last
 from tileops.kernel import Key
 from tileops.runner import Verdict, make_key, verdicts
 from tileops.spec.model import OpSpec
@@ -56,14 +57,14 @@ def explain(
     serving = [v.implementation for v in found if not v.reasons and forced in (None, v.implementation)]
     chosen = serving[0] if serving else None
     key = make_key(spec, chosen, facts, target) if chosen else None
-    copies = {slot: reason for slot, t in tensors.items() if (reason := _copied(t))}
+    copies = {n: reason for n, t in tensors.items() if (reason := _copied(t, spec.inputs[n].channels_last))}
     return Explanation(spec.name, target, chosen, key, tuple(found), copies)
 
 
-def _copied(tensor: Any) -> str | None:
+def _copied(tensor: Any, may_be_last: bool) -> str | None:
     if tensor is None or tensor.numel() == 0:
         return None
-    if not tensor.is_contiguous():
+    if not tensor.is_contiguous() and not (may_be_last and channels_last(tensor)):
         return "it is not contiguous"
     if type(tensor) in (Tensor, Parameter) and not tensor.is_meta and tensor.data_ptr() & 15:
         return "its memory does not start at a multiple of 16 bytes"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tileops.autograd import differentiable, differentiated
-from tileops.compiled import compile_spec, device_of
+from tileops.compiled import compile_spec, device_of, make_outputs
 from tileops.params import normalize
 from tileops.runner import runner_for
 from tileops.spec.model import OpSpec
@@ -120,8 +120,7 @@ def _register(spec: OpSpec, writing: bool) -> Any:
     def fake(*arguments: Any) -> Any:
         tensors, values, _ = split(arguments)
         device, outputs = compiled.outputs(*tensors, *values)
-        tensors = (torch.empty(shape, dtype=dtype, device=device) for shape, dtype in outputs)
-        return made(dict(zip(spec.outputs, tensors, strict=True)))
+        return made(dict(zip(spec.outputs, make_outputs(device, outputs), strict=True)))
 
     def without_gradient(*arguments: Any) -> Any:
         if any(a is not None and differentiated(a) for a in arguments[:count]):

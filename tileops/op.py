@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tileops import targets
 from tileops._name import refuse_other_distribution
-from tileops.compiled import compile_spec, device_of
+from tileops.compiled import compile_spec, device_of, make_outputs
 from tileops.errors import CallError, UnsupportedDeviceError
 from tileops.explain import Explanation, explain
 from tileops.library import Overloads, register
@@ -217,7 +217,7 @@ class Op:
             result = self._overloads.call(tensors[:count], (*self._values, *numbers), *others)
         elif (fake := next((t for t in tensors if isinstance(t, FakeTensor)), None)) is not None:
             with fake.fake_mode:
-                outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in made]
+                outputs = make_outputs(device, made)
             returned = outputs[: len(self.spec.returned)]
             result = returned[0] if len(returned) == 1 else tuple(returned)
         else:

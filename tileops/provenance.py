@@ -51,7 +51,15 @@ def kernel_hash(op_name: str, folder: str | os.PathLike[str] = _FOLDER) -> str:
 def _choices(spec: OpSpec) -> dict[str, Any]:
     """The implementations of an entry without their messages."""
     return {
-        name: [i.program, i.rank, i.targets, i.static, i.scalars, [rule.rule for rule in i.domain]]
+        name: [
+            i.program,
+            i.rank,
+            i.targets,
+            i.static,
+            i.scalars,
+            *([i.channels_last] if i.channels_last else []),
+            [rule.rule for rule in i.domain],
+        ]
         for name, i in spec.implementations.items()
     }
 

@@ -49,6 +49,11 @@ def verdicts(spec: OpSpec, facts: Mapping[str, Any], target: str) -> list[Verdic
             for rule, holds in zip(implementation.domain, facts[f"domain:{name}"], strict=True)
             if not holds
         ]
+        may_be = [slot for slot, member in spec.inputs.items() if member.channels_last]
+        for slot, holds in zip(may_be, facts.get(f"layout:{name}", ()), strict=True):
+            if not holds:
+                wanted = "channels-last" if slot in implementation.channels_last else "contiguous"
+                reasons.append(f"{slot} must be {wanted}")
         if target not in implementation.targets:
             reasons.append(f"it has no program for the target {target}")
         out.append(Verdict(name, implementation.rank, tuple(reasons)))

@@ -48,4 +48,4 @@ def shapes_of(
 ) -> list[tuple[tuple[int, ...], torch.dtype]]:
     """Shapes and dtypes of the outputs that the generated code gives."""
     _, outputs = functions(key).outputs(*tensors, *values(SPECS[key], params))
-    return [(tuple(shape), dtype) for shape, dtype in outputs]
+    return [(tuple(shape), dtype) for shape, dtype, *_ in outputs]

@@ -129,6 +129,13 @@ def _check_dtypes(spec: OpSpec) -> None:
         _check_mutated(spec, name, member)
     for name, output in spec.outputs.items():
         alias = spec.inputs.get(output.alias or "")
+        if output.layout_of is not None and not getattr(
+            spec.inputs.get(output.layout_of), "channels_last", False
+        ):
+            raise FieldError(
+                ("signature", "outputs", name, "layout_of"),
+                f"there is no input {output.layout_of!r} that may be channels-last",
+            )
         if output.alias is not None and (alias is None or not alias.mutated):
             raise FieldError(
                 ("signature", "outputs", name, "is"), f"there is no mutated input {output.alias!r}"
@@ -195,6 +202,11 @@ def _check_implementations(spec: OpSpec) -> None:
         for static in implementation.static:
             if not _is_name(static) or static in _RESERVED["static"]:
                 raise FieldError((*path, "static", static), f"{static!r} cannot be a name here")
+        for slot in implementation.channels_last:
+            if not getattr(spec.inputs.get(slot), "channels_last", False):
+                raise FieldError(
+                    (*path, "channels_last"), f"there is no input {slot!r} that may be channels-last"
+                )
         chosen = [*implementation.static.values(), *(rule.rule for rule in implementation.domain)]
         if found := sorted({n for text in chosen for n in Expression(text).names} & _varying(spec)):
             raise FieldError(path, f"no kernel may depend on {found[0]}, which each call says anew")

@@ -11,7 +11,8 @@ straight-line checks: types, devices, ranks, dtypes, sizes, rules.
   the outputs that only a backward uses.
 
 Variables: `t_x` a tensor, `s_x` its shape, `d_x` its dtype, `n_N` a size, param or `let`, `o_y` an output,
-`w_x` a tensor that is written, while a copy that the program can take stands for it.
+`w_x` a tensor that is written, while a copy that the program can take stands for it, `l_x` whether a tensor
+is channels-last.
 Operators without tensor inputs take `device` in their place.
 """
 
@@ -100,6 +101,10 @@ def _emit_checks(out: Source, spec: OpSpec, known: bool) -> None:
             out.line(_device_check(name, required[0]))
             emit_rank(out, spec, name)
             _emit_choices(out, name, slots[name])
+    for name, member in spec.inputs.items():
+        if member.channels_last:
+            there = f"t_{name} is not None and " if member.optional else ""
+            out.line(f"l_{name} = {there}channels_last(t_{name})")
     _emit_output_dtypes(out, spec)
     for name in required:
         out.extend(_same_dtype_check(name, slots[name]))
@@ -191,7 +196,10 @@ def same_shape(spec: OpSpec, text: str) -> str | None:
 
 # ------------------------------------------------------------------------------------------------- tails
 def _emit_outputs(checks: Source, after: Source, spec: OpSpec) -> None:
-    pairs = "".join(f"(s_{name}, d_{name}), " for name in spec.outputs)
+    pairs = "".join(
+        f"(s_{name}, d_{name}{f', l_{o.layout_of}' if o.layout_of else ''}), "
+        for name, o in spec.outputs.items()
+    )
     after.line(f"return device, ({pairs})")
 
 
@@ -206,6 +214,13 @@ def _emit_facts(checks: Source, after: Source, spec: OpSpec) -> None:
     for name, implementation in spec.implementations.items():
         domain = "".join(f"bool({Expression(rule.rule).python}), " for rule in implementation.domain)
         static = ", ".join(f"{s!r}: {Expression(text).python}" for s, text in implementation.static.items())
+        layouts = "".join(
+            f"l_{slot} == {slot in implementation.channels_last}, "
+            for slot, member in spec.inputs.items()
+            if member.channels_last
+        )
+        if layouts:
+            checks.line(f"facts[{'layout:' + name!r}] = ({layouts})")
         checks.line(f"facts[{'domain:' + name!r}] = ({domain}){comment('domain', name)}")
         checks.line(f"facts[{'static:' + name!r}] = {{{static}}}{comment('static', name)}")
     emit_large(after, spec)

@@ -59,9 +59,12 @@ def _emit_dense(out: Source, spec: OpSpec, name: str) -> None:
     """Programs take contiguous tensors at multiples of 16 bytes: others are copied, written ones back."""
     member = spec.inputs[name]
     awkward = f"not t_{name}.is_contiguous() or t_{name}.data_ptr() & 15"
+    if member.channels_last:
+        awkward = f"not (l_{name} or t_{name}.is_contiguous()) or t_{name}.data_ptr() & 15"
     condition = f"t_{name} is not None and ({awkward})" if member.optional else awkward
     if not member.mutated:
-        out.line(f"if {condition}: t_{name} = dense(t_{name})")
+        layout = f", l_{name}" if member.channels_last else ""
+        out.line(f"if {condition}: t_{name} = dense(t_{name}{layout})")
         return
     out.line(f"w_{name} = None")
     with out.block(f"if {condition}:"):
@@ -128,6 +131,7 @@ def _key_source(spec: OpSpec) -> str:
     parts = ["device"]
     parts += [f"d_{name}" for name in spec.rows[0] if len({row.get(name) for row in spec.rows}) > 1]
     parts += [f"t_{name} is None" for name, member in spec.inputs.items() if member.optional]
+    parts += [f"l_{name}" for name, member in spec.inputs.items() if member.channels_last]
     for implementation in spec.implementations.values():
         for text in [*(rule.rule for rule in implementation.domain), *implementation.static.values()]:
             parts.append(f"({Expression(text).python})")
@@ -138,13 +142,15 @@ def _emit_allocation(out: Source, spec: OpSpec, like: bool) -> None:
     """`like`: whether inputs are contiguous by now."""
     for name, output in spec.outputs.items():
         made = _allocation(spec, name, like)
+        if output.layout_of:
+            made = f"empty_channels_last(s_{name}, d_{name}, device) if l_{output.layout_of} else {made}"
         if output.alias:
             made = f"t_{output.alias} if {written(spec, output.alias)} else {made}"
         out.line(f"o_{name} = {made}")
 
 
 def _allocation(spec: OpSpec, name: str, like: bool) -> str:
-    """The cheapest way to an output: `empty_like` of an input, else sizes as separate arguments."""
+    """The cheapest way to a contiguous output: `empty_like` of an input, else sizes as separate arguments."""
     sized = f"empty(*s_{name}, dtype=d_{name}, device=device)"
     branches = Pattern.parse(spec.outputs[name].shape).branches
     if not all(any(not item.splat for item in branch.items) for branch in branches):

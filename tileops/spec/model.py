@@ -36,7 +36,8 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `dtype` is a union (`float16 | bfloat16`) or `same_as(slot)`; `shape` is a pattern. `optional` tensors may
     be `None`. `mutated` says that the call writes it: `true`, or the name of the bool param that makes it so.
     `make` names the generator of values for index tensors, used by tests and benchmarks. `values` says what
-    they may hold: `range(least, most)`, `offsets(total)`, `pages(lengths, page_size, pages)`.
+    they may hold: `range(least, most)`, `offsets(total)`, `pages(lengths, page_size, pages)`. `channels_last`
+    says that a tensor whose axis 1 is innermost in memory is taken as it is, by the implementations for that.
     """
 
     dtype: str
@@ -45,18 +46,21 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mutated: bool | str = False
     make: str | None = None
     values: str | None = None
+    channels_last: bool = False
 
 
 class Output(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A tensor that a call returns.
 
     `saved` ones only the backward uses. `is` names an input that is written and returned when it is given.
+    `layout_of` names an input that may be channels-last: the output then is, too.
     """
 
     dtype: str
     shape: str
     saved: bool = False
     alias: str | None = msgspec.field(default=None, name="is")
+    layout_of: str | None = None
 
 
 class Param(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -106,7 +110,8 @@ class Implementation(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A program of the family's kernel module and the calls that it serves.
 
     Among the implementations whose `domain` rules all hold, the one of the highest `rank` serves a call.
-    `static` names what its factory sees; `scalars` are passed to every launch.
+    `static` names what its factory sees; `scalars` are passed to every launch. `channels_last` are the inputs
+    that must be so for it, in outputs' layout too; others that may be are contiguous for it.
     """
 
     program: str
@@ -114,6 +119,7 @@ class Implementation(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=T
     targets: tuple[Literal["hopper", "cpu"], ...] = ("hopper", "cpu")
     static: dict[str, str] = {}
     scalars: tuple[str, ...] = ()
+    channels_last: tuple[str, ...] = ()
     domain: list[Rule] = []
 
 
