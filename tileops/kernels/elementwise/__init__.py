@@ -1,4 +1,4 @@
-"""Elementwise programs: few of them, an operator is an expression. All are bound by the bytes of their tensors."""
+"""Elementwise programs: few of them, an operator is an expression. The bound is the bytes of the tensors."""
 
 from tileops.kernels.elementwise.unary import gelu_unary, round_unary, unary
 

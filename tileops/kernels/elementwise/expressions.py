@@ -1,9 +1,9 @@
 """What each unary operator does to one element.
 
-`FLOAT` works on a float32 value; `half` says that the result is rounded to 16 bits, so that an exponential and
-a quotient of half the instructions are as good. `INTEGER` works on an integer in its own dtype, named second;
-operators without an entry there convert integers to float32, or leave them as they are. `NUMBERS` makes the three numbers of a
-launch from the params.
+`FLOAT` works on a float32 value; `half` says that the result is rounded to 16 bits, so that an exponential
+and a quotient of fewer instructions are as good. `INTEGER` works on an integer in its own dtype, its second
+argument; where the output is a float, integers are converted to float32 instead. `NUMBERS` makes the three
+numbers of a launch from the dtype and the params.
 """
 
 import math
@@ -24,7 +24,7 @@ def exp(v: Any, half: bool) -> Any:
 
 
 def quotient(a: Any, b: Any, half: bool) -> Any:
-    """a / b: for 16 bits by the hardware's reciprocal."""
+    """Division: for 16 bits by the hardware's reciprocal."""
     return a * T.fast_rcp(b) if half else a / b
 
 
@@ -34,14 +34,14 @@ def expm1(v: Any) -> Any:
 
 
 def bounded(v: Any, low: Any, high: Any) -> Any:
-    """v between the bounds, `high` before `low`. NaN is neither above nor below, and the sum passes it on."""
+    """The value between bounds, `high` before `low`. NaN is neither above nor below: the sum passes it on."""
     return T.if_then_else(
         v >= low, T.min(v, high), T.if_then_else(v < low, T.min(T.float32(low), high), v + low)
     )
 
 
 def silu(v: Any, half: bool) -> Any:
-    """x times its sigmoid."""
+    """The value times its sigmoid."""
     return quotient(v, 1.0 + exp(-v, half), half)
 
 
@@ -57,7 +57,7 @@ def gelu_tanh(v: Any, half: bool) -> Any:
 
 
 def mish(v: Any, half: bool) -> Any:
-    """With w = e^x, tanh(log(1 + w)) is w (w + 2) / (w (w + 2) + 2): no cancellation, and 1 from x = 20 on."""
+    """With w = e^x, tanh(log(1 + w)) is w (w + 2) / (w (w + 2) + 2); nothing cancels. Above 20 it is 1."""
     w = exp(T.min(v, 20.0), half)
     return T.if_then_else(v > 20.0, v, v * quotient(w * (w + 2.0), w * (w + 2.0) + 2.0, half))
 

@@ -21,7 +21,7 @@ WIDE = {
 
 
 def unary(key: Key) -> Kernel:
-    """y = f(x) over flat tensors: two reads of 16 bytes a thread, then as many writes. Bound: bytes of x and y.
+    """An expression over flat tensors: two reads of 16 bytes a thread, as many writes. Bound: their bytes.
 
     Blocks that are full need no check of bounds, so that their accesses are wide whatever the length is; the
     last one goes element by element. Booleans are bytes of 0 and 1.
@@ -43,7 +43,8 @@ def _unary(key: Key, name: str) -> Kernel:
     (_, declared), (_, returned) = key.dtypes
     dtype, out = stored(declared), stored(returned)
     floating = "float" in dtype or "float" in out
-    block = THREADS * 32 // max(ITEM_SIZE[dtype], ITEM_SIZE[out])
+    widest = max(dtype, out, key=ITEM_SIZE.get)
+    block = THREADS * 32 // ITEM_SIZE[widest]
     n = T.dynamic("n", "int64")
 
     def f(x: Any, *numbers: Any) -> Any:
@@ -85,7 +86,7 @@ def _unary(key: Key, name: str) -> Kernel:
         def launch(run, x, y, *params):
             run(flat(x), flat(y), *NUMBERS[name](declared, *params))
 
-    return Kernel(main, launch=launch, claims=(WIDE.get(dtype, "uint4"),))
+    return Kernel(main, launch=launch, claims=(WIDE.get(widest, "uint4"),))
 
 
 def stored(dtype: str) -> str:

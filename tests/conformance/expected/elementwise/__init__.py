@@ -1,0 +1,8 @@
+"""Probes of the elementwise operators, a module a group."""
+
+from __future__ import annotations
+
+from tests.conformance.expected.elementwise import unary
+from tests.conformance.expected.probes import Expected
+
+EXPECTED: dict[str, Expected] = {**unary.EXPECTED}
