@@ -7,8 +7,10 @@ Comments, docstrings and layout do not count: the hash is over syntax trees. Nee
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +44,10 @@ def kernel_hash(op_name: str, folder: str | os.PathLike[str] = _FOLDER) -> str:
         raise ValueError(f"{op_name} is not implemented: there are no programs to hash")
     digest = hashlib.sha256()
     digest.update(msgspec.json.encode([_choices(spec), spec.let], order="deterministic"))
-    for path in kernel_sources(spec.family, folder):
+    programs = frozenset(i.program for i in spec.implementations.values())
+    for path in kernel_sources(spec.family, folder, programs):
         digest.update(f"\0{path.relative_to(folder)}\0".encode())
-        digest.update(_normal_form(_without_docstrings(_parse(path))).encode())
+        digest.update(_code(path.read_text(encoding="utf-8")).encode())
     return digest.hexdigest()[:_LENGTH]
 
 
@@ -64,10 +67,24 @@ def _choices(spec: OpSpec) -> dict[str, Any]:
     }
 
 
-def kernel_sources(family: str, folder: str | os.PathLike[str] = _FOLDER) -> list[Path]:
-    """The files of a family's programs: its module, and what that imports of `tileops.kernels`, in turn."""
+@functools.cache
+def _code(text: str) -> str:
+    """What counts of a file."""
+    return _normal_form(_without_docstrings(ast.parse(text)))
+
+
+def kernel_sources(
+    family: str, folder: str | os.PathLike[str] = _FOLDER, programs: Iterable[str] = ()
+) -> list[Path]:
+    """The files of a family's programs: its module, and what that imports of `tileops.kernels`, in turn.
+
+    Of a package only the modules count from which it takes the `programs`, when they are named.
+    """
     found: set[Path] = set()
-    waiting = [_file(Path(folder), family.split("."))]
+    module = _file(Path(folder), family.split("."))
+    waiting = [module]
+    if module is not None and module.name == "__init__.py" and programs:
+        waiting = [_file(Path(folder), name) for name in _homes(module, Path(folder), frozenset(programs))]
     while waiting:
         path = waiting.pop()
         if path is None or path in found:
@@ -92,16 +109,33 @@ def _file(folder: Path, name: list[str]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def _homes(package: Path, folder: Path, programs: frozenset[str]) -> list[list[str]]:
+    """Dotted names below `tileops.kernels` of the modules from which a package takes programs."""
+    depth = len(_PACKAGE.split("."))
+    homes = [
+        _base(node, package, folder)[depth:]
+        for node in ast.walk(_parse(package))
+        if isinstance(node, ast.ImportFrom)
+        and programs & {alias.asname or alias.name for alias in node.names}
+    ]
+    return homes or [list(package.parent.relative_to(folder).parts)]
+
+
+def _base(node: ast.ImportFrom, path: Path, folder: Path) -> list[str]:
+    """The module of `from ... import`, with a relative one resolved."""
+    here = [*_PACKAGE.split("."), *path.relative_to(folder).parent.parts]
+    base = here[: len(here) - node.level + 1] if node.level else []
+    return [*base, *(node.module.split(".") if node.module else [])]
+
+
 def _imports(path: Path, folder: Path) -> list[list[str]]:
     """Dotted names below `tileops.kernels` that a file imports, also inside functions."""
-    here = [*_PACKAGE.split("."), *path.relative_to(folder).parent.parts]
     names: list[list[str]] = []
     for node in ast.walk(_parse(path)):
         if isinstance(node, ast.Import):
             names += [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level + 1] if node.level else []
-            base = [*base, *(node.module.split(".") if node.module else [])]
+            base = _base(node, path, folder)
             names += [base, *([*base, alias.name] for alias in node.names)]
     prefix = _PACKAGE.split(".")
     return [name[len(prefix) :] for name in names if name[: len(prefix)] == prefix]

@@ -12,6 +12,7 @@ import pytest
 from tileops import provenance
 from tileops.errors import ManifestError
 from tileops.provenance import kernel_hash, kernel_sources
+from tileops.spec import load
 
 
 @pytest.fixture
@@ -26,8 +27,15 @@ def test_the_hash_is_short_and_the_same_for_a_copy(kernels: Path) -> None:
     assert kernel_hash("RMSNormFwdOp", kernels) == kernel_hash("RMSNormFwdOp")
 
 
-def test_modules_that_a_family_imports_count(kernels: Path) -> None:
-    assert [path.name for path in kernel_sources("normalization", kernels)] == ["normalization.py", "rows.py"]
+def sources(op: str, kernels: Path) -> list[Path]:
+    """The files of an operator's programs."""
+    spec = load(op)
+    return kernel_sources(spec.family, kernels, [i.program for i in spec.implementations.values()])
+
+
+def test_modules_that_a_program_imports_count(kernels: Path) -> None:
+    assert kernels / "rows.py" in sources("RMSNormFwdOp", kernels)
+    assert len(sources("RMSNormFwdOp", kernels)) > 1
 
 
 def test_operators_of_one_family_differ_by_their_entries() -> None:
@@ -36,23 +44,24 @@ def test_operators_of_one_family_differ_by_their_entries() -> None:
 
 def test_docstrings_comments_and_layout_change_nothing(kernels: Path) -> None:
     before = kernel_hash("RMSNormFwdOp", kernels)
-    for path in kernel_sources("normalization", kernels):
+    for path in sources("RMSNormFwdOp", kernels):
         text = path.read_text()
         end = text.index('"""', 3) + 3
         path.write_text('"""Another docstring."""\n\n# a comment\n\n' + text[end:].replace(", ", ",  "))
     assert kernel_hash("RMSNormFwdOp", kernels) == before
 
 
-@pytest.mark.parametrize("file", ["normalization.py", "rows.py"])
-def test_code_changes_the_hash_also_in_an_imported_module(kernels: Path, file: str) -> None:
-    before = {name: kernel_hash(name, kernels) for name in ("RMSNormFwdOp", "SoftmaxFwdOp")}
-    text = (kernels / file).read_text()
-    (kernels / file).write_text(text + "\nTHREADS = 128\n")
-    first = kernel_hash("RMSNormFwdOp", kernels)
-    (kernels / file).write_text(text + "\nTHREADS = 256\n")
-    assert len({before["RMSNormFwdOp"], first, kernel_hash("RMSNormFwdOp", kernels)}) == 3
-    # softmax shares rows.py, and nothing of normalization.py
-    assert (kernel_hash("SoftmaxFwdOp", kernels) != before["SoftmaxFwdOp"]) == (file == "rows.py")
+def test_code_changes_the_hash_also_in_an_imported_module(kernels: Path) -> None:
+    known = {name: sources(name, kernels) for name in ("RMSNormFwdOp", "SoftmaxFwdOp")}
+    for file in known["RMSNormFwdOp"]:
+        before = {name: kernel_hash(name, kernels) for name in known}
+        text = file.read_text()
+        file.write_text(text + "\nTHREADS = 128\n")
+        first = kernel_hash("RMSNormFwdOp", kernels)
+        file.write_text(text + "\nTHREADS = 256\n")
+        assert len({before["RMSNormFwdOp"], first, kernel_hash("RMSNormFwdOp", kernels)}) == 3
+        changed = kernel_hash("SoftmaxFwdOp", kernels) != before["SoftmaxFwdOp"]
+        assert changed == (file in known["SoftmaxFwdOp"])  # they share rows.py
 
 
 @pytest.mark.parametrize(
@@ -81,8 +90,8 @@ def test_a_family_may_be_a_package(kernels: Path) -> None:
 
 
 def test_what_has_no_programs_says_so(kernels: Path) -> None:
-    with pytest.raises(ValueError, match="SumFwdOp is not implemented"):
-        kernel_hash("SumFwdOp")
+    with pytest.raises(ValueError, match="MoeUnpermuteFwdOp is not implemented"):
+        kernel_hash("MoeUnpermuteFwdOp")
     with pytest.raises(ManifestError, match="NoSuchOp"):
         kernel_hash("NoSuchOp")
     with pytest.raises(FileNotFoundError, match=r"tileops\.kernels\.nothing"):
@@ -95,3 +104,17 @@ def test_it_needs_neither_torch_nor_tilelang() -> None:
         "sys.exit(any(m in sys.modules for m in ('torch', 'tilelang')))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_of_a_package_only_the_modules_of_the_programs_count(kernels: Path) -> None:
+    (kernels / "big").mkdir()
+    text = "from tileops.kernels.big.one import f\nfrom .two import g as h\n"
+    (kernels / "big" / "__init__.py").write_text(text)
+    (kernels / "big" / "one.py").write_text("from tileops.kernels.rows import F32\nf = 1\n")
+    (kernels / "big" / "two.py").write_text("g = 1\n")
+    for programs, files in (
+        (["f"], ["one.py", "rows.py"]),
+        (["h"], ["two.py"]),
+        (["f", "h"], ["one.py", "two.py", "rows.py"]),
+    ):
+        assert [path.name for path in kernel_sources("big", kernels, programs)] == files
