@@ -70,8 +70,8 @@ def lacking(spec: OpSpec) -> set[str]:
     ]
     texts += [rule.rule for found in spec.implementations.values() for rule in found.domain]
     parsed = [Expression(text) for text in texts]
-    for member in [*spec.inputs.values(), *spec.outputs.values()]:
-        parsed += Pattern.parse(member.shape).expressions
+    shapes = [m.shape for m in spec.inputs.values()] + [o.shape for o in spec.outputs.values()]
+    parsed += [found for shape in shapes for found in Pattern.parse(shape).expressions]
     called = {name for found in parsed for name in re.findall(r"\bf_(\w+)\(", found.python)}
     return called - script_functions() - {"dtype"}
 

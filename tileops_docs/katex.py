@@ -7,6 +7,7 @@ the page.
 from __future__ import annotations
 
 import atexit
+import hashlib
 import json
 from functools import cache, lru_cache
 from html import unescape
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 from py_mini_racer import MiniRacer
+
+from tileops_docs.store import store
+from tileops_docs.timing import stage
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -34,6 +38,8 @@ function render(tex, displayMode) {
 }
 function typeset(tex, displayMode) { return JSON.stringify(render(tex, displayMode)); }
 """
+START, END = "<!--tex-->", "<!--/tex-->"
+"""Marks around what is typeset, for tools that read a page's words."""
 CLOSED = {"\\(": "\\)", "\\[": "\\]"}
 
 
@@ -53,7 +59,17 @@ def _engine() -> MiniRacer:
 
 @cache
 def render(tex: str, display: bool) -> str:
-    """The HTML of one formula; the cache holds because the same symbols return on every page."""
+    """The HTML of one formula, kept for the next time: the same symbols return on every page."""
+    with stage("math"):
+        return store("math").get((_version(), tex, display), lambda: _typeset(tex, display))
+
+
+@cache
+def _version() -> str:
+    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()
+
+
+def _typeset(tex: str, display: bool) -> str:
     answer = json.loads(_engine().call("typeset", tex, display))
     if "error" in answer:
         raise FormulaError(f"KaTeX rejects {tex!r}: {answer['error']}")
@@ -69,7 +85,7 @@ class _Typeset(Treeprocessor):
             # Escaped text would typeset "&" as "amp;", without an error.
             html = render(unescape(text[2:-2]).strip(), text[:2] == "\\[")
             element.set("data-search-exclude", "")
-            element.text = self.md.htmlStash.store(html)
+            element.text = self.md.htmlStash.store(f"{START}{html}{END}")
 
 
 class KatexExtension(Extension):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tileops.spec import OpSpec
+from tileops.spec import OpSpec, all_specs
 from tileops.spec.dtypes import SlotDtype
 from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
-from tileops_docs import sources, where
+from tileops_docs import source_pages, sources, where
+from tileops_docs.badges import Badge, badges
 from tileops_docs.calculator import entry, lacking
 from tileops_docs.sources import Source
 from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
@@ -20,14 +21,7 @@ from tileops_docs.verification import Verification, verification
 
 __all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow"]
 
-
-@dataclass(frozen=True)
-class Badge:
-    """A fact in two words; `kind` is its colour and `title` what a pointer over it says."""
-
-    text: str
-    kind: str
-    title: str
+PART = re.compile(r'class="op-part__title"[^>]* id="([^"]+)">\s*([^<]+?)\s*<')
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,8 @@ class OpPage:
                 notes.append("written in place")
             elif member.mutated:
                 notes.append(f"written in place when {member.mutated} is true")
+            notes += [f"values: {member.values}"] if member.values else []
+            notes += ["channels-last is taken as it is"] if getattr(member, "channels_last", False) else []
             out.append(self._tensor("input", name, member.dtype, member.shape, notes))
         for name, output in self.spec.outputs.items():
             notes = ["kept for the backward, not returned"] if output.saved else []
@@ -174,77 +170,29 @@ class OpPage:
     def mutates(self) -> list[str]:
         return [name for name, member in self.spec.inputs.items() if member.mutated]
 
-    # ----------------------------------------------------------------------------------------------- badges
     @cached_property
     def badges(self) -> list[Badge]:
-        spec = self.spec
-        if not spec.implemented:
-            return [
-                Badge(
-                    "specified, not implemented",
-                    "todo",
-                    "Arguments are checked and shapes are known; nothing is computed",
-                ),
-                *self._dtype_badges(),
-                *self._in_place(),
-            ]
-        return [
-            Badge("implemented", "good", "Runs on the H200 and, as the same program, on the CPU"),
-            *self._dtype_badges(),
-            Badge("torch.compile", "good", f"fullgraph=True works: torch.ops.tileops.{spec.torch_name}"),
-            Badge("no autograd", "plain", "There is no backward; with gradients wanted a call raises"),
-            *self._in_place(),
-            self._verified(),
-        ]
+        """The facts in two words below the name."""
+        return badges(self)
 
-    def _dtype_badges(self) -> list[Badge]:
-        if not self.slots:
-            return []
-        first = self.slots[0]
-        seen: dict[str, bool] = {}
-        for row in self.spec.rows:
-            runs = bool(self.serving(row)) or not self.spec.implemented
-            seen[row[first]] = seen.get(row[first], False) or runs
-        return [
-            Badge(
-                name,
-                "dtype" if runs else "todo",
-                f"{first} may be {name}" + ("" if runs else "; specified, not implemented"),
-            )
-            for name, runs in seen.items()
-        ]
-
-    def _in_place(self) -> list[Badge]:
-        if not self.mutates:
-            return []
-        return [Badge("in place", "warn", f"A call writes {', '.join(self.mutates)}")]
-
-    def _verified(self) -> Badge:
-        run = self.verification
-        if run is None:
-            return Badge(
-                "not run on an H200", "plain", "No run of the conformance suite on an H200 is recorded"
-            )
-        if not run.passed:
-            return Badge("fails on H200", "bad", "The recorded run of the conformance suite had failures")
-        if run.stale:
-            return Badge("H200 run is stale", "warn", "The kernels changed since the recorded run")
-        return Badge(
-            "verified on H200",
-            "good",
-            f"The conformance suite passed there on {run.facts.get('date', 'an unknown date')}",
-        )
+    @property
+    def backward(self) -> str | None:
+        """The operator that autograd calls."""
+        return getattr(self.spec, "backward", None)
 
     # ------------------------------------------------------------------------------------------------- text
     @cached_property
     def call(self) -> str:
         """Constructor and call, in one block."""
         spec = self.spec
-        params = [parameter(name, param) for name, param in spec.params.items()]
+        params = [parameter(name, param) for name, param in spec.constructor.items()]
         params += ["target: str | None = None", "implementation: str | None = None"]
         inputs = [
             f"{n}: Tensor | None = None" if i.optional else f"{n}: Tensor" for n, i in spec.inputs.items()
         ]
+        numbers = [parameter(name, spec.params[name]) for name in spec.call]
+        numbers += [] if spec.inputs else ["device: torch.device | str | None = None"]
+        inputs += ["*", *numbers] if numbers else []
         results = ", ".join(spec.returned)
         return "\n".join(
             [call_lines(f"op = tileops.{spec.name}", ["*", *params]), call_lines(f"{results} = op", inputs)]
@@ -274,6 +222,35 @@ class OpPage:
     def link(self, fragment: str) -> str:
         """URL of a path in the repository."""
         return sources.link(self.repository, fragment)
+
+    def source(self, fragment: str) -> str:
+        """URL of a source file's page on the site, from the operator's own page."""
+        return source_pages.url(fragment, where.page(self.name))
+
+    @cached_property
+    def class_path(self) -> str:
+        """Where the class stands."""
+        path = f"tileops/ops/{where.module(self.name).replace('.', '/')}.py"
+        return sources.function("Class", path, self.name).fragment
+
+    @property
+    def twin(self) -> tuple[str, str] | None:
+        """(what a reader calls it, class name) of the backward of a forward, or the forward of a backward."""
+        for own, other, label in (("FwdOp", "BwdOp", "Backward"), ("BwdOp", "FwdOp", "Forward")):
+            name = self.name.removesuffix(own) + other
+            if self.name.endswith(own) and name in all_specs():
+                return label, name
+        return None
+
+    @staticmethod
+    def jumps(body: str) -> list[tuple[str, str]]:
+        """(id, title) of the parts of a rendered page, in order."""
+        return PART.findall(body)
+
+    @staticmethod
+    def identifier(name: str) -> str:
+        """What the entry of an operator is linked by."""
+        return where.identifier(name)
 
     @property
     def manifest_path(self) -> str:

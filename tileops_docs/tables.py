@@ -2,7 +2,7 @@
 
 | line                          | becomes                                                  |
 | ----------------------------- | -------------------------------------------------------- |
-| `{{ operator-index }}`        | every operator: family, dtypes, status, implementations  |
+| `{{ operator-index }}`        | every operator, with a form that filters and sorts them  |
 | `{{ operator-index FAMILY }}` | the operators of a family, or of one of its modules      |
 | `{{ operator-replaces }}`     | PyTorch functions and their operators                    |
 | `{{ performance-coverage }}`  | which operators are measured, in a sentence              |
@@ -18,100 +18,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
-from tileops.spec import OpSpec, all_specs, load_family
-from tileops_docs import performance_tables, where
+from tileops_docs import performance_tables
 from tileops_docs.cpu_speed import cpu_speed
-from tileops_docs.page import OpPage
-from tileops_docs.text import family_title, words
-from tileops_docs.where import identifier, module
+from tileops_docs.operator_index import operator_index, operator_replaces
 
 if TYPE_CHECKING:
     from markdown import Markdown
 
-__all__ = ["TablesExtension", "operator_index", "operator_replaces"]
+__all__ = ["TABLES", "TablesExtension", "expanded"]
 
 LINE = re.compile(r"\{\{ ([a-z-]+)(?: ([\w.]+))? \}\}")
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
-
-
-def operator_index(family: str | None = None) -> list[str]:
-    """Lines of the table of operators, of one family or of all."""
-    specs = _of(family) if family else all_specs()
-    lines = ['<div class="op-index" markdown>', ""]
-    head = ["Operator", *([] if family else ["Family"]), "dtypes", "Status", "Implementations", "H200"]
-    lines += [_row(head), _row(["---"] * len(head))]
-    for spec in sorted(specs.values(), key=lambda s: (s.family, s.status != "implemented", s.name)):
-        page = OpPage(spec, "")
-        cells = [_link(spec)]
-        cells += (
-            [] if family else [f"[{family_title(spec.family)}]({PurePosixPath(where.page(spec.name)).name})"]
-        )
-        cells += [
-            _dtypes(spec),
-            _status(spec),
-            ", ".join(f"`{name}`" for name in spec.implementations) or "–",
-            _verified(page),
-        ]
-        lines.append(_row(cells))
-    return [*lines, "", "</div>"]
-
-
-def operator_replaces(_: str | None = None) -> list[str]:
-    """Lines of the table from PyTorch functions to operators."""
-    lines = [_row(["PyTorch", "Operator", "Status"]), _row(["---"] * 3)]
-    for spec in sorted(all_specs().values(), key=lambda s: s.ref_api or ""):
-        if spec.ref_api:
-            lines.append(
-                _row(
-                    [
-                        f"`{spec.ref_api}`",
-                        _link(spec),
-                        _status(spec),
-                    ]
-                )
-            )
-    return ["", *lines, ""]
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _link(spec: OpSpec) -> str:
-    name = "<wbr>".join(words(spec.name))
-    return f"[<code>{name}</code>][{identifier(spec.name)}]"
-
-
-def _of(group: str) -> dict[str, OpSpec]:
-    """The operators of a family, or of one of its modules: "elementwise", "elementwise_activation"."""
-    wanted = group.replace(".", "_")
-    found = {n: s for n, s in all_specs().items() if wanted in (s.family, module(n).replace(".", "_"))}
-    return found or load_family(group)
-
-
-def _dtypes(spec: OpSpec) -> str:
-    page = OpPage(spec, "")
-    names = [badge.text for badge in page.badges if badge.kind == "dtype"]
-    return " ".join(f"`{name}`" for name in names)
-
-
-def _status(spec: OpSpec) -> str:
-    kind, text = ("good", "implemented") if spec.implemented else ("todo", "spec-only")
-    return f'<span class="op-badge op-badge--{kind}">{text}</span>'
-
-
-def _verified(page: OpPage) -> str:
-    run = page.verification
-    if run is None:
-        return "–"
-    kind, text = ("warn", "stale") if run.stale else ("good", "verified") if run.passed else ("bad", "failed")
-    return f'<span class="op-badge op-badge--{kind}" title="{run.facts.get("date", "")}">{text}</span>'
 
 
 TABLES: dict[str, Callable[[str | None], list[str]]] = {
@@ -127,21 +49,33 @@ TABLES: dict[str, Callable[[str | None], list[str]]] = {
 }
 
 
+def expanded(
+    lines: list[str], tables: dict[str, Callable[[str | None], list[str]]] | None = None
+) -> list[str]:
+    """The lines of a page with each table in its place; what stands in a fence stays.
+
+    Raises:
+        ValueError: A line names a table that does not exist.
+    """
+    tables = TABLES if tables is None else tables
+    out: list[str] = []
+    fence = ""
+    for line in lines:
+        if found := FENCE.match(line):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        command = None if fence else LINE.fullmatch(line.strip())
+        if command is None:
+            out.append(line)
+            continue
+        if command[1] not in tables:
+            raise ValueError(f"{line.strip()}: there is no such table; there are {', '.join(tables)}")
+        out += tables[command[1]](command[2])
+    return out
+
+
 class _Tables(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
-        out: list[str] = []
-        fence = ""
-        for line in lines:
-            if found := FENCE.match(line):
-                fence = "" if fence and found[1].startswith(fence) else fence or found[1]
-            command = None if fence else LINE.fullmatch(line.strip())
-            if command is None:
-                out.append(line)
-                continue
-            if command[1] not in TABLES:
-                raise ValueError(f"{line.strip()}: there is no such table; there are {', '.join(TABLES)}")
-            out += TABLES[command[1]](command[2])
-        return out
+        return expanded(lines)
 
 
 class TablesExtension(Extension):

@@ -14,8 +14,8 @@ import pytest
 from tileops.spec import OpSpec, all_specs
 from tileops_docs import verification as records
 from tileops_docs import where
+from tileops_docs.operator_index import operator_index, operator_replaces
 from tileops_docs.page import OpPage
-from tileops_docs.tables import operator_index
 from tileops_docs.text import words
 
 SPECS = list(all_specs().values())
@@ -110,12 +110,28 @@ def test_a_dtype_row_that_nothing_serves_is_shown_as_specified(site: Path) -> No
 
 
 def test_the_index_names_every_operator_once() -> None:
-    text = "\n".join(operator_index()).replace("<wbr>", "")
-    for spec in SPECS:
-        assert text.count(f"[<code>{spec.name}</code>]") == 1
-    only = "\n".join(operator_index("gemm")).replace("<wbr>", "")
-    family = {spec.name for spec in SPECS if spec.family == "gemm"}
-    assert set(re.findall(r"\[<code>(\w+)</code>\]", only)) == family
+    text = "".join(operator_index())
+    names = re.findall(r'data-name="(\w+)"', text)
+    assert sorted(names) == sorted(spec.name.lower() for spec in SPECS)
+    assert "<form" in text
+    family = {spec.name.lower() for spec in SPECS if spec.family == "gemm"}
+    only = "".join(operator_index("gemm"))
+    assert set(re.findall(r'data-name="(\w+)"', only)) == family
+    assert "<form" not in only
+
+
+def test_a_module_of_a_family_has_its_own_table() -> None:
+    modules = {where.module(spec.name) for spec in SPECS if "." in where.module(spec.name)}
+    for module in modules:
+        wanted = {spec.name.lower() for spec in SPECS if where.module(spec.name) == module}
+        for group in (module, module.replace(".", "_")):
+            assert set(re.findall(r'data-name="(\w+)"', "".join(operator_index(group)))) == wanted
+
+
+def test_every_function_that_an_operator_replaces_is_in_the_table() -> None:
+    text = "".join(operator_replaces())
+    wanted = sorted(spec.ref_api for spec in SPECS if spec.ref_api)
+    assert re.findall(r'<tr data-replaces="([^"]+)"', text) == wanted
 
 
 @pytest.mark.parametrize(

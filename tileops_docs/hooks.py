@@ -1,0 +1,92 @@
+"""What MkDocs calls while it builds: pages of sources, Markdown twins, descriptions, and the time by stage.
+
+Nothing that a reader of an operator's page needs depends on it: formulas, tables and operator pages are
+Markdown and griffe extensions.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import CombinedEvent, event_priority
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from tileops import __version__
+from tileops_docs import source_pages
+from tileops_docs.katex import END, START
+from tileops_docs.store import save_all
+from tileops_docs.timing import timing
+
+log = logging.getLogger("mkdocs.plugins.tileops")
+UNSEARCHED = re.compile(rf"{START}.*?{END}|<script.*?</script>|<svg.*?</svg>", re.DOTALL)
+MARKS = re.compile(f"{START}|{END}")
+_whole: dict[str, str] = {}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    timing.switch("manifest")
+    config.extra["release"] = __version__
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for path in source_pages.paths():
+        name = source_pages.page_name(path)
+        content = source_pages.markdown(path)
+        files.append(File.generated(config, name, content=content, inclusion=InclusionLevel.NOT_IN_NAV))
+    return files
+
+
+def on_nav(nav: Any, **_: Any) -> Any:
+    timing.switch("pages")
+    return nav
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    path = _source(page)
+    return html + source_pages.html(path) if path else html
+
+
+@event_priority(-100)  # after the references are resolved
+def on_env(env: Any, **_: Any) -> Any:
+    timing.switch("templates")
+    return env
+
+
+@event_priority(100)
+def _before_search(context: Any, page: Page, config: MkDocsConfig, **_: Any) -> Any:
+    """The search reads a page without what it would leave out anyway, which is most of its elements."""
+    _whole[page.file.src_uri] = page.content or ""
+    page.content = UNSEARCHED.sub("", page.content or "")
+    timing.enter("search index")
+    if path := _source(page):
+        page.edit_url = f"{(config.repo_url or '').rstrip('/')}/edit/main/{path}"
+    return context
+
+
+@event_priority(-100)
+def _after_search(context: Any, page: Page, **_: Any) -> Any:
+    timing.leave()
+    page.content = MARKS.sub("", _whole.pop(page.file.src_uri))
+    return context
+
+
+on_page_context = CombinedEvent(_before_search, _after_search)
+
+
+def on_post_build(**_: Any) -> None:
+    save_all()
+    timing.switch("end")
+    log.info("Time by stage: %s", timing)
+
+
+def _source(page: Page) -> str:
+    """The file that a page shows; empty for every other page."""
+    name = page.file.src_uri
+    return (
+        name.removeprefix(f"{source_pages.FOLDER}/").removesuffix(".md") if name.startswith("source/") else ""
+    )
