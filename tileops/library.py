@@ -110,7 +110,7 @@ def _register(spec: OpSpec, writing: bool) -> Any:
 
     def made(outputs: dict[str, Any]) -> Any:
         fresh = [o for name, o in outputs.items() if not (writing and spec.outputs[name].alias)]
-        return fresh[0] if len(fresh) == 1 else tuple(fresh)
+        return None if not fresh else fresh[0] if len(fresh) == 1 else tuple(fresh)
 
     def run(*arguments: Any) -> Any:
         tensors, values, (target, implementation) = split(arguments)
