@@ -10,7 +10,7 @@ from tileops.spec import all_specs
 from tileops_docs.page import OpPage
 from tileops_docs.performance import performance
 from tileops_docs.performance_chart import chart
-from tileops_docs.where import identifier
+from tileops_docs.where import canonical
 
 __all__ = ["ManifestExtension"]
 
@@ -29,7 +29,7 @@ class ManifestExtension(Extension):
 
     def on_class(self, *, cls: Class, loader: GriffeLoader, **kwargs: Any) -> None:
         spec = all_specs().get(cls.name)
-        if spec is None or cls.canonical_path != identifier(spec.name):
+        if spec is None or cls.canonical_path != canonical(spec.name):
             return
         cls.extra["tileops"]["page"] = OpPage(spec, self.repository)
         found = performance(spec.name) if spec.implemented else None

@@ -10,7 +10,7 @@ from tileops.ops import _MODULES
 from tileops.spec import OpSpec
 from tileops_docs.sources import ROOT, Source, function
 
-__all__ = ["defined_in", "entries", "identifier", "module", "page", "title"]
+__all__ = ["canonical", "defined_in", "entries", "identifier", "module", "page", "title"]
 
 DOCS = ROOT / "docs"
 ENTRY = re.compile(r"^:::[ ]?(?P<path>[\w.]+)\s*$", re.MULTILINE)
@@ -21,9 +21,14 @@ def module(name: str) -> str:
     return str(_MODULES[name])
 
 
-def identifier(name: str) -> str:
-    """The path of a class, which is also the anchor of its entry."""
+def canonical(name: str) -> str:
+    """The path where a class is defined."""
     return f"tileops.ops.{module(name)}.{name}"
+
+
+def identifier(name: str) -> str:
+    """The path that its entry names, which is the entry's anchor; where it has none, the canonical one."""
+    return entries().get(name, (canonical(name), ""))[0]
 
 
 def defined_in(label: str, package: str, spec: OpSpec, name: str) -> Source:
@@ -44,18 +49,19 @@ def defined_in(label: str, package: str, spec: OpSpec, name: str) -> Source:
 
 
 @cache
-def entries() -> dict[str, str]:
-    """The page of each `:::` entry by the last word of its path, relative to the docs folder."""
-    found: dict[str, str] = {}
+def entries() -> dict[str, tuple[str, str]]:
+    """(path, page relative to the docs folder) of each `:::` entry, by the last word of its path."""
+    found: dict[str, tuple[str, str]] = {}
     for path in sorted((DOCS / "api").rglob("*.md")):
         for entry in ENTRY.finditer(path.read_text(encoding="utf-8")):
-            found[entry["path"].rpartition(".")[2]] = path.relative_to(DOCS).as_posix()
+            name = entry["path"].rpartition(".")[2]
+            found[name] = (entry["path"], path.relative_to(DOCS).as_posix())
     return found
 
 
 def page(name: str) -> str:
     """The page of an operator, relative to the docs folder: "api/normalization.md"."""
-    return entries().get(name, f"api/{module(name).replace('.', '_')}.md")
+    return entries().get(name, ("", f"api/{module(name).replace('.', '_')}.md"))[1]
 
 
 @cache

@@ -86,7 +86,7 @@ def test_parts_stand_in_the_order_of_questions(site: Path, spec: OpSpec) -> None
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.torch_name)
 def test_every_param_and_tensor_is_described(spec: OpSpec) -> None:
-    cls = library()[where.identifier(spec.name).removeprefix("tileops.")]
+    cls = library()[where.canonical(spec.name).removeprefix("tileops.")]
     described = OpPage(spec, "").descriptions(cls)
     wanted = [*spec.params, *spec.inputs, *spec.returned]
     assert [name for name in wanted if not described.get(name)] == []
