@@ -33,11 +33,13 @@ class Overloads(NamedTuple):
     Attributes:
         plain: `None` for an operator that always writes.
         writing: `None` for one that never does.
+        listed: Of every param, whether it is a list in the schema: there a single integer is a list of one.
     """
 
     spec: OpSpec
     plain: Any
     writing: Any
+    listed: tuple[bool, ...]
 
     def of(self, tensors: Sequence[Any], values: Sequence[Any]) -> Any:
         """The overload that serves a call."""
@@ -45,7 +47,11 @@ class Overloads(NamedTuple):
 
     def arguments(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> tuple[Any, ...]:
         """The arguments of a call as the schema has them."""
-        return (*tensors, *(list(value) if isinstance(value, tuple) else value for value in values), *others)
+        given = []
+        for value, listed in zip(values, self.listed, strict=True):
+            one = listed and value is not None and not isinstance(value, tuple)
+            given.append([value] if one else list(value) if isinstance(value, tuple) else value)
+        return (*tensors, *given, *others)
 
     def call(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> Any:
         """Call the overload that fits; returns what `forward` returns."""
@@ -92,7 +98,8 @@ def register(spec: OpSpec) -> Overloads:
     """Define the operator with its CPU, CUDA, fake and autograd behaviour."""
     may_write = any(member.mutated for member in spec.inputs.values())
     plain = _register(spec, False) if _has_plain(spec) else None
-    return Overloads(spec, plain, _register(spec, True) if may_write else None)
+    listed = tuple(ParamType.parse(param.type).schema.startswith("SymInt[]") for param in spec.params.values())
+    return Overloads(spec, plain, _register(spec, True) if may_write else None, listed)
 
 
 def _register(spec: OpSpec, writing: bool) -> Any:
