@@ -11,6 +11,27 @@ if TYPE_CHECKING:
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
         GroupedQueryAttentionDenseFwdOp,
     )
+    from tileops.ops.elementwise.between import (
+        ClampFwdOp,
+        LerpFwdOp,
+        LerpTensorFwdOp,
+        MaximumFwdOp,
+        MinimumFwdOp,
+    )
+    from tileops.ops.elementwise.binary import (
+        AddFwdOp,
+        MulFwdOp,
+        PowFwdOp,
+        SubFwdOp,
+    )
+    from tileops.ops.elementwise.comparison import (
+        EqFwdOp,
+        GeFwdOp,
+        GtFwdOp,
+        LeFwdOp,
+        LtFwdOp,
+        NeFwdOp,
+    )
     from tileops.ops.elementwise.exponential import (
         ExpFwdOp,
         Expm1FwdOp,
@@ -24,6 +45,11 @@ if TYPE_CHECKING:
         SinFwdOp,
         TanhFwdOp,
     )
+    from tileops.ops.elementwise.gated import (
+        GeluAndMulFwdOp,
+        GeluTanhAndMulFwdOp,
+        SiluAndMulFwdOp,
+    )
     from tileops.ops.elementwise.hard import (
         HardsigmoidFwdOp,
         HardswishFwdOp,
@@ -32,6 +58,17 @@ if TYPE_CHECKING:
     from tileops.ops.elementwise.limits import (
         ClampScalarFwdOp,
         NanToNumFwdOp,
+    )
+    from tileops.ops.elementwise.logic import (
+        BitwiseAndFwdOp,
+        BitwiseOrFwdOp,
+        BitwiseXorFwdOp,
+        LogicalAndFwdOp,
+        LogicalOrFwdOp,
+    )
+    from tileops.ops.elementwise.position import (
+        AlibiFwdOp,
+        SinusoidalFwdOp,
     )
     from tileops.ops.elementwise.powers import (
         ReciprocalFwdOp,
@@ -44,6 +81,11 @@ if TYPE_CHECKING:
         IsinfFwdOp,
         IsnanFwdOp,
         LogicalNotFwdOp,
+    )
+    from tileops.ops.elementwise.quotients import (
+        DivFwdOp,
+        FloorDivideFwdOp,
+        RemainderFwdOp,
     )
     from tileops.ops.elementwise.rectifiers import (
         EluFwdOp,
@@ -68,9 +110,20 @@ if TYPE_CHECKING:
         SiluFwdOp,
         SoftplusFwdOp,
     )
-    from tileops.ops.gemm import (
+    from tileops.ops.elementwise.ternary import (
+        MaskedFillFwdOp,
+        MaskedFillScalarFwdOp,
+        PreluFwdOp,
+        WhereFwdOp,
+    )
+    from tileops.ops.gemm.dense import (
         BmmFwdOp,
         GemmFwdOp,
+    )
+    from tileops.ops.gemm.float8 import (
+        BmmFp8KNFwdOp,
+        BmmFp8NKFwdOp,
+        GemmFp8FwdOp,
     )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
@@ -80,7 +133,12 @@ if TYPE_CHECKING:
         AdaLayerNormZeroFwdOp,
     )
     from tileops.ops.normalization.batch import (
+        BatchNormBwdOp,
         BatchNormFwdOp,
+    )
+    from tileops.ops.normalization.groups import (
+        GroupNormFwdOp,
+        InstanceNormFwdOp,
     )
     from tileops.ops.normalization.rows import (
         FusedAddLayerNormFwdOp,
@@ -94,9 +152,21 @@ if TYPE_CHECKING:
     from tileops.ops.quantization import (
         FP8QuantFwdOp,
     )
-    from tileops.ops.reduction import (
+    from tileops.ops.reduction.softmax import (
         SoftmaxFwdOp,
+    )
+    from tileops.ops.reduction.sums import (
         SumFwdOp,
+    )
+    from tileops.ops.rope.plain import (
+        RopeNeoxFwdOp,
+        RopeNeoxPositionIdsFwdOp,
+        RopeNonNeoxFwdOp,
+    )
+    from tileops.ops.rope.scaled import (
+        RopeLlama31FwdOp,
+        RopeLongRopeFwdOp,
+        RopeYarnFwdOp,
     )
     # end of operators
 
@@ -105,56 +175,100 @@ __all__ = [
     "AbsFwdOp",
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
+    "AddFwdOp",
+    "AlibiFwdOp",
     "AvgPool2dFwdOp",
+    "BatchNormBwdOp",
     "BatchNormFwdOp",
+    "BitwiseAndFwdOp",
     "BitwiseNotFwdOp",
+    "BitwiseOrFwdOp",
+    "BitwiseXorFwdOp",
+    "BmmFp8KNFwdOp",
+    "BmmFp8NKFwdOp",
     "BmmFwdOp",
     "CeilFwdOp",
+    "ClampFwdOp",
     "ClampScalarFwdOp",
     "CosFwdOp",
+    "DivFwdOp",
     "EluFwdOp",
+    "EqFwdOp",
     "ErfFwdOp",
     "ExpFwdOp",
     "Expm1FwdOp",
     "FP8QuantFwdOp",
+    "FloorDivideFwdOp",
     "FloorFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
+    "GeFwdOp",
+    "GeluAndMulFwdOp",
     "GeluFwdOp",
+    "GeluTanhAndMulFwdOp",
+    "GemmFp8FwdOp",
     "GemmFwdOp",
+    "GroupNormFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
+    "GtFwdOp",
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
+    "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
     "LayerNormFwdOp",
+    "LeFwdOp",
     "LeakyReluFwdOp",
+    "LerpFwdOp",
+    "LerpTensorFwdOp",
     "Log1pFwdOp",
     "LogFwdOp",
+    "LogicalAndFwdOp",
     "LogicalNotFwdOp",
+    "LogicalOrFwdOp",
+    "LtFwdOp",
+    "MaskedFillFwdOp",
+    "MaskedFillScalarFwdOp",
+    "MaximumFwdOp",
+    "MinimumFwdOp",
     "MishFwdOp",
     "MoeUnpermuteFwdOp",
+    "MulFwdOp",
     "NanToNumFwdOp",
+    "NeFwdOp",
     "NegFwdOp",
+    "PowFwdOp",
+    "PreluFwdOp",
     "RMSNormFwdOp",
     "ReciprocalFwdOp",
     "ReluFwdOp",
+    "RemainderFwdOp",
+    "RopeLlama31FwdOp",
+    "RopeLongRopeFwdOp",
+    "RopeNeoxFwdOp",
+    "RopeNeoxPositionIdsFwdOp",
+    "RopeNonNeoxFwdOp",
+    "RopeYarnFwdOp",
     "RoundFwdOp",
     "RsqrtFwdOp",
     "SeluFwdOp",
     "SigmoidFwdOp",
     "SignFwdOp",
+    "SiluAndMulFwdOp",
     "SiluFwdOp",
     "SinFwdOp",
+    "SinusoidalFwdOp",
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
+    "SubFwdOp",
     "SumFwdOp",
     "TanhFwdOp",
     "TruncFwdOp",
+    "WhereFwdOp",
     # end of operators
 ]
 
@@ -163,56 +277,100 @@ _MODULES = {
     "AbsFwdOp": "elementwise.signs",
     "AdaLayerNormFwdOp": "normalization.adaptive",
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
+    "AddFwdOp": "elementwise.binary",
+    "AlibiFwdOp": "elementwise.position",
     "AvgPool2dFwdOp": "pool",
+    "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
+    "BitwiseAndFwdOp": "elementwise.logic",
     "BitwiseNotFwdOp": "elementwise.predicates",
-    "BmmFwdOp": "gemm",
+    "BitwiseOrFwdOp": "elementwise.logic",
+    "BitwiseXorFwdOp": "elementwise.logic",
+    "BmmFp8KNFwdOp": "gemm.float8",
+    "BmmFp8NKFwdOp": "gemm.float8",
+    "BmmFwdOp": "gemm.dense",
     "CeilFwdOp": "elementwise.rounding",
+    "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
+    "DivFwdOp": "elementwise.quotients",
     "EluFwdOp": "elementwise.rectifiers",
+    "EqFwdOp": "elementwise.comparison",
     "ErfFwdOp": "elementwise.functions",
     "ExpFwdOp": "elementwise.exponential",
     "Expm1FwdOp": "elementwise.exponential",
     "FP8QuantFwdOp": "quantization",
+    "FloorDivideFwdOp": "elementwise.quotients",
     "FloorFwdOp": "elementwise.rounding",
     "FusedAddLayerNormFwdOp": "normalization.rows",
     "FusedAddRMSNormFwdOp": "normalization.rows",
+    "GeFwdOp": "elementwise.comparison",
+    "GeluAndMulFwdOp": "elementwise.gated",
     "GeluFwdOp": "elementwise.smooth",
-    "GemmFwdOp": "gemm",
+    "GeluTanhAndMulFwdOp": "elementwise.gated",
+    "GemmFp8FwdOp": "gemm.float8",
+    "GemmFwdOp": "gemm.dense",
+    "GroupNormFwdOp": "normalization.groups",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
     "GroupedQueryAttentionDenseFwdOp": "attention",
+    "GtFwdOp": "elementwise.comparison",
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
+    "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
     "LayerNormFwdOp": "normalization.rows",
+    "LeFwdOp": "elementwise.comparison",
     "LeakyReluFwdOp": "elementwise.rectifiers",
+    "LerpFwdOp": "elementwise.between",
+    "LerpTensorFwdOp": "elementwise.between",
     "Log1pFwdOp": "elementwise.exponential",
     "LogFwdOp": "elementwise.exponential",
+    "LogicalAndFwdOp": "elementwise.logic",
     "LogicalNotFwdOp": "elementwise.predicates",
+    "LogicalOrFwdOp": "elementwise.logic",
+    "LtFwdOp": "elementwise.comparison",
+    "MaskedFillFwdOp": "elementwise.ternary",
+    "MaskedFillScalarFwdOp": "elementwise.ternary",
+    "MaximumFwdOp": "elementwise.between",
+    "MinimumFwdOp": "elementwise.between",
     "MishFwdOp": "elementwise.smooth",
     "MoeUnpermuteFwdOp": "moe",
+    "MulFwdOp": "elementwise.binary",
     "NanToNumFwdOp": "elementwise.limits",
+    "NeFwdOp": "elementwise.comparison",
     "NegFwdOp": "elementwise.signs",
+    "PowFwdOp": "elementwise.binary",
+    "PreluFwdOp": "elementwise.ternary",
     "RMSNormFwdOp": "normalization.rows",
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
+    "RemainderFwdOp": "elementwise.quotients",
+    "RopeLlama31FwdOp": "rope.scaled",
+    "RopeLongRopeFwdOp": "rope.scaled",
+    "RopeNeoxFwdOp": "rope.plain",
+    "RopeNeoxPositionIdsFwdOp": "rope.plain",
+    "RopeNonNeoxFwdOp": "rope.plain",
+    "RopeYarnFwdOp": "rope.scaled",
     "RoundFwdOp": "elementwise.rounding",
     "RsqrtFwdOp": "elementwise.powers",
     "SeluFwdOp": "elementwise.rectifiers",
     "SigmoidFwdOp": "elementwise.functions",
     "SignFwdOp": "elementwise.signs",
+    "SiluAndMulFwdOp": "elementwise.gated",
     "SiluFwdOp": "elementwise.smooth",
     "SinFwdOp": "elementwise.functions",
-    "SoftmaxFwdOp": "reduction",
+    "SinusoidalFwdOp": "elementwise.position",
+    "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",
-    "SumFwdOp": "reduction",
+    "SubFwdOp": "elementwise.binary",
+    "SumFwdOp": "reduction.sums",
     "TanhFwdOp": "elementwise.functions",
     "TruncFwdOp": "elementwise.rounding",
+    "WhereFwdOp": "elementwise.ternary",
     # end of operators
 }
 

@@ -1,6 +1,18 @@
-"""Oracles of the reduction family: float64, one formula a function."""
+"""Oracles of the reduction family: float64, one formula a function; integers stay what they are."""
 
 from torch import Tensor
+
+Dim = int | tuple[int, ...] | None
+
+
+def _wide(x: Tensor) -> Tensor:
+    """Floats as float64."""
+    return x.double() if x.is_floating_point() else x
+
+
+def sum(input: Tensor, *, dim: Dim, keepdim: bool) -> Tensor:
+    """The sum; of integers in int64."""
+    return _wide(input).sum(dim, keepdim=keepdim)
 
 
 def softmax(input: Tensor, *, dim: int | None) -> Tensor:

@@ -1,14 +1,12 @@
-"""Reductions over axes, and softmax."""
+"""Softmax."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from torch import Tensor
 
 from tileops.op import Op
 
-__all__ = ["SoftmaxFwdOp", "SumFwdOp"]
+__all__ = ["SoftmaxFwdOp"]
 
 
 class SoftmaxFwdOp(Op):
@@ -57,56 +55,5 @@ class SoftmaxFwdOp(Op):
 
         Returns:
             The probabilities, in the shape and dtype of `input`.
-        """
-        return self._call(input)
-
-
-class SumFwdOp(Op):
-    r"""Sum over one axis, several, or all.
-
-    $$
-    y = \sum_{i \in \mathrm{dim}} x_i
-    $$
-
-    The sum over no elements is 0.
-
-    Args:
-        dim: Axis or axes to sum over, counted from the end when negative; `None` and an empty list mean all.
-        keepdim: Whether the summed axes stay, with size 1.
-
-    Raises:
-        CallError: An argument breaks the specification below; the message names it.
-        NotImplementedError: The call passed every check; computing it is not implemented.
-
-    Numerics:
-        The sum is specified in float32, with one rounding at the store.
-
-    Source:
-        [`torch.sum`](https://docs.pytorch.org/docs/stable/generated/torch.sum.html).
-
-    Examples:
-        >>> import torch, tileops
-        >>> tileops.SumFwdOp(dim=(0, -1))(torch.empty(2, 3, 4, device="meta")).shape
-        torch.Size([3])
-    """
-
-    def __init__(
-        self,
-        *,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        target: str | None = None,
-        implementation: str | None = None,
-    ) -> None:
-        super().__init__(target=target, implementation=implementation, dim=dim, keepdim=keepdim)
-
-    def forward(self, input: Tensor) -> Tensor:
-        r"""Sum over `dim`.
-
-        Args:
-            input: The terms, of any shape.
-
-        Returns:
-            The sums, in the dtype of `input`.
         """
         return self._call(input)

@@ -1,0 +1,195 @@
+"""The pieces of a reduction: a tile of elements into states, states of a block into results.
+
+A tile is (batch, A, B, width): every lane (a, b, j) reads `batch` elements of the reduced axis, at positions
+``first + u * step[0] + a * step[1] + b * step[2] + j * step[3]``, and keeps a state of its own; states are
+fragments (A, B, width), one for each part. Nothing is exchanged until the last element is read.
+"""
+
+from typing import Any
+
+import tilelang.language as T
+
+from tileops.kernels.reduction.operators import Reduction
+
+Shape = tuple[int, int, int]
+ITEM_SIZE = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "int16": 2, "int64": 8}
+BATCH = 4  # 16-byte accesses of a thread that are in flight
+FEW = 16  # states that one thread joins
+
+
+def vector_of(dtype: str, aligned: bool) -> int:
+    """Elements of one access: 16 bytes, or one element."""
+    return 16 // ITEM_SIZE.get(dtype, 4) if aligned else 1
+
+
+def fragments(op: Reduction, shape: Shape) -> list[Any]:
+    """States in registers."""
+    return [T.alloc_fragment(shape, op.acc) for _ in range(op.parts)]
+
+
+def shared(op: Reduction, shape: Shape) -> list[Any]:
+    """States in shared memory."""
+    return [T.alloc_shared(shape, op.acc) for _ in range(op.parts)]
+
+
+def at(states: list[Any], *index: Any) -> tuple[Any, ...]:
+    """The state at a place."""
+    return tuple(part[index] for part in states)
+
+
+def threads_of(shape: tuple[int, ...]) -> Any:
+    """The layout of a tile or of its states: lane (a, b) is a thread, which holds the rest."""
+    *batch, _, across, width = shape
+    if batch:
+        return T.Fragment(shape, forward_fn=lambda u, a, b, j: (a * across + b, u * width + j))
+    return T.Fragment(shape, forward_fn=lambda a, b, j: (a * across + b, j))
+
+
+def layouts(x: Any, states: list[Any]) -> dict[Any, Any]:
+    """Layouts of the tile of elements and of its states."""
+    return {buffer: threads_of(buffer.shape) for buffer in (x, *states)}
+
+
+@T.macro
+def reset(op, states, shape):
+    """The state of no elements everywhere."""
+    for a, b, j in T.Parallel(*shape):
+        states[0][a, b, j] = op.empty[0]
+        if op.parts > 1:
+            states[1][a, b, j] = op.empty[1]
+        if op.parts > 2:
+            states[2][a, b, j] = op.empty[2]
+
+
+@T.macro
+def absorb(op, states, index, other):
+    """Joins another state to the one at `index`."""
+    if op.parts == 1:
+        (x,) = op.join(at(states, *index), other)
+        states[0][index] = x
+    elif op.parts == 2:
+        x, y = op.join(at(states, *index), other)
+        states[0][index] = x
+        states[1][index] = y
+    else:
+        x, y, z = op.join(at(states, *index), other)
+        states[0][index] = x
+        states[1][index] = y
+        states[2][index] = z
+
+
+@T.macro
+def take(op, states, x, first, step, limit, batch, shape):
+    """Takes a tile of elements into the states of its lanes."""
+    for u in T.unroll(batch):
+        for a, b, j in T.Parallel(*shape):
+            value = op.load(x[u, a, b, j])
+            if op.padded:
+                absorb(op, states, (a, b, j), (value,))
+            else:
+                there = first + u * step[0] + a * step[1] + b * step[2] < limit
+                absorb(op, states, (a, b, j), (T.if_then_else(there, value, op.empty[0]),))
+
+
+@T.macro
+def join_width(op, states, lanes, shape):
+    """The states of neighbours that one access has read, joined: `lanes` is (A, B, 1)."""
+    reset(op, lanes, (shape[0], shape[1], 1))
+    for j in T.unroll(shape[2]):
+        for a, b, _ in T.Parallel(shape[0], shape[1], 1):
+            absorb(op, lanes, (a, b, 0), at(states, a, b, j))
+
+
+@T.macro
+def publish(op, states, into):
+    """States from registers to shared memory."""
+    T.copy(states[0], into[0])
+    if op.parts > 1:
+        T.copy(states[1], into[1])
+    if op.parts > 2:
+        T.copy(states[2], into[2])
+
+
+@T.macro
+def join_lanes(op, source, into, count, shape):
+    """Joins `count` states of shared memory to each of `into`, (A, B, 1): every B-th lane to the same one."""
+    reset(op, into, shape)
+    for g in T.serial(count):
+        for a, b, _ in T.Parallel(*shape):
+            absorb(op, into, (a, b, 0), at(source, a, g * shape[1] + b, 0))
+
+
+@T.macro
+def join_row(op, states, into, shape):
+    """The states of all lanes of a row, joined: `into` is (A, 1, 1)."""
+    rows, lanes = shape[:2]
+    if lanes == 1:
+        join_width(op, states, into, shape)
+    else:
+        mine, ours = fragments(op, (rows, lanes, 1)), shared(op, (rows, lanes, 1))
+        join_width(op, states, mine, shape)
+        publish(op, mine, ours)
+        if lanes <= FEW:
+            join_lanes(op, ours, into, lanes, (rows, 1, 1))
+        else:
+            some, fewer = fragments(op, (rows, FEW, 1)), shared(op, (rows, FEW, 1))
+            join_lanes(op, ours, some, lanes // FEW, (rows, FEW, 1))
+            publish(op, some, fewer)
+            join_lanes(op, fewer, into, FEW, (rows, 1, 1))
+
+
+@T.macro
+def join_columns(op, states, into, shape):
+    """The states of the lanes that share columns, joined: `into` is (1, B, width)."""
+    ours = shared(op, shape)
+    publish(op, states, ours)
+    reset(op, into, (1, shape[1], shape[2]))
+    for g in T.serial(shape[0]):
+        for a, b, j in T.Parallel(1, shape[1], shape[2]):
+            absorb(op, into, (a, b, j), at(ours, g, b, j))
+
+
+@T.macro
+def store(op, state, divisor, Y, Z, index):
+    """Writes what comes of a state to one output, or to two."""
+    if op.outputs == 1:
+        (first,) = op.finish(state, divisor)
+        Y[index] = T.cast(first, Y.dtype)
+    else:
+        first, second = op.finish(state, divisor)
+        Y[index] = T.cast(first, Y.dtype)
+        Z[index] = T.cast(second, Z.dtype)
+
+
+@T.macro
+def keep(op, P, state, index):
+    """Writes a state to the workspace, whose first axis is the part."""
+    P[(0, *index)] = state[0]
+    if op.parts > 1:
+        P[(1, *index)] = state[1]
+    if op.parts > 2:
+        P[(2, *index)] = state[2]
+
+
+def kept(op: Reduction, P: Any, there: Any, *index: Any) -> tuple[Any, ...]:
+    """A state of the workspace, or that of no elements where there is none."""
+    return tuple(T.if_then_else(there, P[(k, *index)], op.empty[k]) for k in range(op.parts))
+
+
+@T.macro
+def finish_pieces(op, Q, Y, Z, divisor, outer, count, width, across):
+    """The second kernel of a split: joins `count` states of every result, which lie `width` apart."""
+    groups = min(32, 256 // across)
+    shape = (groups, across, 1)
+    with T.Kernel(outer * T.ceildiv(width, across), threads=groups * across) as bx:
+        states, result = fragments(op, shape), fragments(op, (1, across, 1))
+        blocks = T.ceildiv(width, across)
+        o, c = T.truncdiv(bx, blocks), T.truncmod(bx, blocks) * across
+        reset(op, states, shape)
+        for i in T.serial(T.ceildiv(count, groups)):
+            for a, b, j in T.Parallel(*shape):
+                s = i * groups + a
+                absorb(op, states, (a, b, j), kept(op, Q, s < count, o, s, c + b))
+        join_columns(op, states, result, shape)
+        for a, b, j in T.Parallel(1, across, 1):
+            store(op, at(result, a, b, j), divisor, Y, Z, (o, c + b))
