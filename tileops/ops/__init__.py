@@ -45,11 +45,6 @@ if TYPE_CHECKING:
         SinFwdOp,
         TanhFwdOp,
     )
-    from tileops.ops.elementwise.gated import (
-        GeluAndMulFwdOp,
-        GeluTanhAndMulFwdOp,
-        SiluAndMulFwdOp,
-    )
     from tileops.ops.elementwise.hard import (
         HardsigmoidFwdOp,
         HardswishFwdOp,
@@ -65,10 +60,6 @@ if TYPE_CHECKING:
         BitwiseXorFwdOp,
         LogicalAndFwdOp,
         LogicalOrFwdOp,
-    )
-    from tileops.ops.elementwise.position import (
-        AlibiFwdOp,
-        SinusoidalFwdOp,
     )
     from tileops.ops.elementwise.powers import (
         ReciprocalFwdOp,
@@ -116,14 +107,9 @@ if TYPE_CHECKING:
         PreluFwdOp,
         WhereFwdOp,
     )
-    from tileops.ops.gemm.dense import (
+    from tileops.ops.gemm import (
         BmmFwdOp,
         GemmFwdOp,
-    )
-    from tileops.ops.gemm.float8 import (
-        BmmFp8KNFwdOp,
-        BmmFp8NKFwdOp,
-        GemmFp8FwdOp,
     )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
@@ -133,12 +119,7 @@ if TYPE_CHECKING:
         AdaLayerNormZeroFwdOp,
     )
     from tileops.ops.normalization.batch import (
-        BatchNormBwdOp,
         BatchNormFwdOp,
-    )
-    from tileops.ops.normalization.groups import (
-        GroupNormFwdOp,
-        InstanceNormFwdOp,
     )
     from tileops.ops.normalization.rows import (
         FusedAddLayerNormFwdOp,
@@ -158,16 +139,6 @@ if TYPE_CHECKING:
     from tileops.ops.reduction.sums import (
         SumFwdOp,
     )
-    from tileops.ops.rope.plain import (
-        RopeNeoxFwdOp,
-        RopeNeoxPositionIdsFwdOp,
-        RopeNonNeoxFwdOp,
-    )
-    from tileops.ops.rope.scaled import (
-        RopeLlama31FwdOp,
-        RopeLongRopeFwdOp,
-        RopeYarnFwdOp,
-    )
     # end of operators
 
 __all__ = [
@@ -176,16 +147,12 @@ __all__ = [
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
     "AddFwdOp",
-    "AlibiFwdOp",
     "AvgPool2dFwdOp",
-    "BatchNormBwdOp",
     "BatchNormFwdOp",
     "BitwiseAndFwdOp",
     "BitwiseNotFwdOp",
     "BitwiseOrFwdOp",
     "BitwiseXorFwdOp",
-    "BmmFp8KNFwdOp",
-    "BmmFp8NKFwdOp",
     "BmmFwdOp",
     "CeilFwdOp",
     "ClampFwdOp",
@@ -203,19 +170,14 @@ __all__ = [
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
     "GeFwdOp",
-    "GeluAndMulFwdOp",
     "GeluFwdOp",
-    "GeluTanhAndMulFwdOp",
-    "GemmFp8FwdOp",
     "GemmFwdOp",
-    "GroupNormFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GtFwdOp",
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
-    "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
@@ -246,21 +208,13 @@ __all__ = [
     "ReciprocalFwdOp",
     "ReluFwdOp",
     "RemainderFwdOp",
-    "RopeLlama31FwdOp",
-    "RopeLongRopeFwdOp",
-    "RopeNeoxFwdOp",
-    "RopeNeoxPositionIdsFwdOp",
-    "RopeNonNeoxFwdOp",
-    "RopeYarnFwdOp",
     "RoundFwdOp",
     "RsqrtFwdOp",
     "SeluFwdOp",
     "SigmoidFwdOp",
     "SignFwdOp",
-    "SiluAndMulFwdOp",
     "SiluFwdOp",
     "SinFwdOp",
-    "SinusoidalFwdOp",
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
@@ -278,17 +232,13 @@ _MODULES = {
     "AdaLayerNormFwdOp": "normalization.adaptive",
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
     "AddFwdOp": "elementwise.binary",
-    "AlibiFwdOp": "elementwise.position",
     "AvgPool2dFwdOp": "pool",
-    "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
     "BitwiseAndFwdOp": "elementwise.logic",
     "BitwiseNotFwdOp": "elementwise.predicates",
     "BitwiseOrFwdOp": "elementwise.logic",
     "BitwiseXorFwdOp": "elementwise.logic",
-    "BmmFp8KNFwdOp": "gemm.float8",
-    "BmmFp8NKFwdOp": "gemm.float8",
-    "BmmFwdOp": "gemm.dense",
+    "BmmFwdOp": "gemm",
     "CeilFwdOp": "elementwise.rounding",
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
@@ -305,19 +255,14 @@ _MODULES = {
     "FusedAddLayerNormFwdOp": "normalization.rows",
     "FusedAddRMSNormFwdOp": "normalization.rows",
     "GeFwdOp": "elementwise.comparison",
-    "GeluAndMulFwdOp": "elementwise.gated",
     "GeluFwdOp": "elementwise.smooth",
-    "GeluTanhAndMulFwdOp": "elementwise.gated",
-    "GemmFp8FwdOp": "gemm.float8",
-    "GemmFwdOp": "gemm.dense",
-    "GroupNormFwdOp": "normalization.groups",
+    "GemmFwdOp": "gemm",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
     "GroupedQueryAttentionDenseFwdOp": "attention",
     "GtFwdOp": "elementwise.comparison",
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
-    "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
@@ -348,21 +293,13 @@ _MODULES = {
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
     "RemainderFwdOp": "elementwise.quotients",
-    "RopeLlama31FwdOp": "rope.scaled",
-    "RopeLongRopeFwdOp": "rope.scaled",
-    "RopeNeoxFwdOp": "rope.plain",
-    "RopeNeoxPositionIdsFwdOp": "rope.plain",
-    "RopeNonNeoxFwdOp": "rope.plain",
-    "RopeYarnFwdOp": "rope.scaled",
     "RoundFwdOp": "elementwise.rounding",
     "RsqrtFwdOp": "elementwise.powers",
     "SeluFwdOp": "elementwise.rectifiers",
     "SigmoidFwdOp": "elementwise.functions",
     "SignFwdOp": "elementwise.signs",
-    "SiluAndMulFwdOp": "elementwise.gated",
     "SiluFwdOp": "elementwise.smooth",
     "SinFwdOp": "elementwise.functions",
-    "SinusoidalFwdOp": "elementwise.position",
     "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",

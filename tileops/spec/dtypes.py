@@ -82,4 +82,5 @@ def expand_rows(slots: Mapping[str, SlotDtype], combos: list[dict[str, str]] | N
     if combos is not None:
         return combos
     own = {name: slot.choices for name, slot in slots.items() if slot.choices}
+    own = dict(sorted(own.items(), key=lambda item: len(item[1]) == 1))  # cases name the first: a choice
     return [dict(zip(own, row, strict=True)) for row in itertools.product(*own.values())]
