@@ -45,6 +45,11 @@ if TYPE_CHECKING:
         SinFwdOp,
         TanhFwdOp,
     )
+    from tileops.ops.elementwise.gated import (
+        GeluAndMulFwdOp,
+        GeluTanhAndMulFwdOp,
+        SiluAndMulFwdOp,
+    )
     from tileops.ops.elementwise.hard import (
         HardsigmoidFwdOp,
         HardswishFwdOp,
@@ -60,6 +65,10 @@ if TYPE_CHECKING:
         BitwiseXorFwdOp,
         LogicalAndFwdOp,
         LogicalOrFwdOp,
+    )
+    from tileops.ops.elementwise.position import (
+        AlibiFwdOp,
+        SinusoidalFwdOp,
     )
     from tileops.ops.elementwise.powers import (
         ReciprocalFwdOp,
@@ -147,6 +156,7 @@ __all__ = [
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
     "AddFwdOp",
+    "AlibiFwdOp",
     "AvgPool2dFwdOp",
     "BatchNormFwdOp",
     "BitwiseAndFwdOp",
@@ -170,7 +180,9 @@ __all__ = [
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
     "GeFwdOp",
+    "GeluAndMulFwdOp",
     "GeluFwdOp",
+    "GeluTanhAndMulFwdOp",
     "GemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
@@ -213,8 +225,10 @@ __all__ = [
     "SeluFwdOp",
     "SigmoidFwdOp",
     "SignFwdOp",
+    "SiluAndMulFwdOp",
     "SiluFwdOp",
     "SinFwdOp",
+    "SinusoidalFwdOp",
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
@@ -232,6 +246,7 @@ _MODULES = {
     "AdaLayerNormFwdOp": "normalization.adaptive",
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
     "AddFwdOp": "elementwise.binary",
+    "AlibiFwdOp": "elementwise.position",
     "AvgPool2dFwdOp": "pool",
     "BatchNormFwdOp": "normalization.batch",
     "BitwiseAndFwdOp": "elementwise.logic",
@@ -255,7 +270,9 @@ _MODULES = {
     "FusedAddLayerNormFwdOp": "normalization.rows",
     "FusedAddRMSNormFwdOp": "normalization.rows",
     "GeFwdOp": "elementwise.comparison",
+    "GeluAndMulFwdOp": "elementwise.gated",
     "GeluFwdOp": "elementwise.smooth",
+    "GeluTanhAndMulFwdOp": "elementwise.gated",
     "GemmFwdOp": "gemm",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
     "GroupedQueryAttentionDenseFwdOp": "attention",
@@ -298,8 +315,10 @@ _MODULES = {
     "SeluFwdOp": "elementwise.rectifiers",
     "SigmoidFwdOp": "elementwise.functions",
     "SignFwdOp": "elementwise.signs",
+    "SiluAndMulFwdOp": "elementwise.gated",
     "SiluFwdOp": "elementwise.smooth",
     "SinFwdOp": "elementwise.functions",
+    "SinusoidalFwdOp": "elementwise.position",
     "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",

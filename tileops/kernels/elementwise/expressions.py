@@ -40,9 +40,15 @@ def bounded(v: Any, low: Any, high: Any) -> Any:
     )
 
 
+def sigmoid(v: Any, half: bool) -> Any:
+    """The logistic function; the exponential is at most 1, so that neither end overflows."""
+    small = exp(-T.abs(v), half)
+    return quotient(T.if_then_else(v < 0.0, small, 1.0), 1.0 + small, half)
+
+
 def silu(v: Any, half: bool) -> Any:
     """The value times its sigmoid."""
-    return quotient(v, 1.0 + exp(-v, half), half)
+    return v * sigmoid(v, half)
 
 
 def gelu(v: Any) -> Any:
@@ -53,7 +59,7 @@ def gelu(v: Any) -> Any:
 def gelu_tanh(v: Any, half: bool) -> Any:
     """The form with tanh; (1 + tanh u) / 2 is the sigmoid of 2u."""
     u = SQRT_2_PI * (v + 0.044715 * v * v * v)
-    return quotient(v, 1.0 + exp(-2.0 * u, half), half) if half else 0.5 * v * (1.0 + T.tanh(u))
+    return v * sigmoid(2.0 * u, half) if half else 0.5 * v * (1.0 + T.tanh(u))
 
 
 def mish(v: Any, half: bool) -> Any:
@@ -91,7 +97,7 @@ FLOAT: dict[str, Callable[..., Any]] = {
     "Sin": lambda v, half: T.sin(v),
     "Cos": lambda v, half: T.cos(v),
     "Tanh": lambda v, half: T.tanh(v),
-    "Sigmoid": lambda v, half: quotient(1.0, 1.0 + exp(-v, half), half),
+    "Sigmoid": sigmoid,
     "Erf": lambda v, half: T.erf(v),
     "Abs": lambda v, half: T.abs(v),
     "Neg": lambda v, half: -v,

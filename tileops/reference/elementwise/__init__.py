@@ -38,6 +38,8 @@ from tileops.reference.elementwise.binary import (
     remainder,
     sub,
 )
+from tileops.reference.elementwise.gated import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
+from tileops.reference.elementwise.position import alibi, sinusoidal
 from tileops.reference.elementwise.ternary import clamp, lerp_tensor, masked_fill, where
 from tileops.reference.elementwise.unary import (
     abs,
@@ -71,6 +73,7 @@ from tileops.reference.elementwise.unary import (
 __all__ = [
     "abs",
     "add",
+    "alibi",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -89,6 +92,8 @@ __all__ = [
     "floor_divide",
     "ge",
     "gelu",
+    "gelu_and_mul",
+    "gelu_tanh_and_mul",
     "gt",
     "hardsigmoid",
     "hardswish",
@@ -126,7 +131,9 @@ __all__ = [
     "sigmoid",
     "sign",
     "silu",
+    "silu_and_mul",
     "sin",
+    "sinusoidal",
     "softplus",
     "sqrt",
     "sub",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.expected.elementwise import unary
+from tests.conformance.expected.elementwise import tables, unary
 from tests.conformance.expected.probes import Expected
 
-EXPECTED: dict[str, Expected] = {**unary.EXPECTED}
+EXPECTED: dict[str, Expected] = {**unary.EXPECTED, **tables.EXPECTED}
