@@ -20,7 +20,7 @@ from tileops.spec.errors import CaseError, RuleBroken
 from tileops.spec.expressions import Expression
 from tileops.spec.params import ParamType
 from tileops.spec.patterns import Pattern
-from tileops_docs.performance import RECORDS
+from tileops_docs.performance import RECORDS, number
 from tileops_docs.sources import ROOT
 from tileops_docs.translate import expression, pattern
 
@@ -34,6 +34,7 @@ __all__ = [
     "form_value",
     "lacking",
     "script_functions",
+    "workload_cost",
 ]
 
 SCRIPT = ROOT / "docs" / "assets" / "javascripts" / "calculator.js"
@@ -221,6 +222,17 @@ def calculate(spec: OpSpec, case: Mapping[str, Any], row: Mapping[str, str]) -> 
         "bound": bound_by,
         "implementation": next(serving, None),
     }
+
+
+def workload_cost(spec: OpSpec, workload: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Operations, bytes and microseconds at the speed of light, as text; empty where a case has none."""
+    try:
+        bound = bind_case(spec, workload)
+    except CaseError:
+        return "", "", ""
+    flops, moved = cost(spec, bound)
+    us, _ = floor(bound.dtypes, flops, moved)
+    return f"{number(flops / 1e9)} G", f"{number(moved / 1e6)} MB", number(us)
 
 
 def cost(spec: OpSpec, bound: BoundCase) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -16,7 +17,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from tileops import __version__
-from tileops_docs import source_pages
+from tileops_docs import source_pages, twins
 from tileops_docs.katex import END, START
 from tileops_docs.store import save_all
 from tileops_docs.timing import timing
@@ -25,6 +26,7 @@ log = logging.getLogger("mkdocs.plugins.tileops")
 UNSEARCHED = re.compile(rf"{START}.*?{END}|<script.*?</script>|<svg.*?</svg>", re.DOTALL)
 MARKS = re.compile(f"{START}|{END}")
 _whole: dict[str, str] = {}
+_pages: dict[str, tuple[str, Page]] = {}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -44,6 +46,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_nav(nav: Any, **_: Any) -> Any:
     timing.switch("pages")
     return nav
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    page.meta.setdefault("description", twins.describe(markdown))
+    if not _source(page):
+        _pages[page.file.src_uri] = (markdown, page)
+    return markdown
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
@@ -78,7 +87,16 @@ def _after_search(context: Any, page: Page, **_: Any) -> Any:
 on_page_context = CombinedEvent(_before_search, _after_search)
 
 
-def on_post_build(**_: Any) -> None:
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    timing.switch("twins")
+    site = Path(config.site_dir)
+    listed = []
+    for name, (markdown, page) in _pages.items():
+        twins.write(site, name, twins.twin(markdown, name))
+        listed.append((str(page.title), name, str(page.meta.get("description", ""))))
+    url = f"{(config.site_url or '').rstrip('/')}/".lstrip("/")
+    about = " ".join((config.site_description or "").split())
+    twins.write(site, "llms.txt", twins.llms_txt(listed, config.site_name, about, url))
     save_all()
     timing.switch("end")
     log.info("Time by stage: %s", timing)

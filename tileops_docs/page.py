@@ -14,7 +14,7 @@ from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
 from tileops_docs import source_pages, sources, where
 from tileops_docs.badges import Badge, badges
-from tileops_docs.calculator import entry, lacking
+from tileops_docs.calculator import entry, lacking, workload_cost
 from tileops_docs.sources import Source
 from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
 from tileops_docs.verification import Verification, verification
@@ -256,6 +256,10 @@ class OpPage:
     def manifest_path(self) -> str:
         """Where the entry stands."""
         return f"manifest/{self.spec.family}.yaml#L{self.spec.line}"
+
+    def workload_cost(self, entry: dict[str, Any]) -> tuple[str, str, str]:
+        """Operations, bytes and microseconds at the speed of light of a workload."""
+        return workload_cost(self.spec, entry)
 
     def workload(self, entry: dict[str, Any]) -> str:
         """A workload's sizes and params: "B = [4096], N = 8"."""
