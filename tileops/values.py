@@ -37,7 +37,7 @@ def _bind(spec: OpSpec, function: Callable[..., tuple[Tensor, str]]) -> Callable
 
 def _range(tensor: Tensor, least: int, most: int) -> tuple[Tensor, str]:
     """Every value from `least` to `most`, both included."""
-    return (tensor < least) | (tensor > most), f"values in [{least}, {most}]"
+    return ~((tensor >= least) & (tensor <= most)), f"values in [{least}, {most}]"
 
 
 def _offsets(tensor: Tensor, total: int) -> tuple[Tensor, str]:

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.conformance.battery import RUNNABLE, meta, values
+from tests.conformance.battery import RUNNABLE, meta, permitted, values
 from tests.conformance.expected import EXPECTED, Bad, Probe
 from tests.conformance.plan import DEVICES, Call, specs
-from tileops.compiled import DTYPE
+from tileops.compiled import DTYPE, compile_spec
 from tileops.errors import CallError
 from tileops.runner import runner_for
 from tileops.spec import OpSpec
@@ -131,7 +131,7 @@ def test_what_the_probes_call_bad_is_refused_cold_and_warm(name: str) -> None:
     runner_for.cache_clear()
     cold = [_bad_refusal(spec, b) for b in bad]
     good = expected.good[0].probe
-    _op(spec, good)(*_tensors(spec, good))
+    _op(spec, good)(*permitted(spec, compile_spec(name), good, _tensors(spec, good)))
     assert runner_for(name, None, None).kernels
     assert [_bad_refusal(spec, b) for b in bad] == cold
 

@@ -116,9 +116,14 @@ if TYPE_CHECKING:
         PreluFwdOp,
         WhereFwdOp,
     )
-    from tileops.ops.gemm import (
+    from tileops.ops.gemm.dense import (
         BmmFwdOp,
         GemmFwdOp,
+    )
+    from tileops.ops.gemm.float8 import (
+        BmmFp8KNFwdOp,
+        BmmFp8NKFwdOp,
+        GemmFp8FwdOp,
     )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
@@ -128,7 +133,12 @@ if TYPE_CHECKING:
         AdaLayerNormZeroFwdOp,
     )
     from tileops.ops.normalization.batch import (
+        BatchNormBwdOp,
         BatchNormFwdOp,
+    )
+    from tileops.ops.normalization.groups import (
+        GroupNormFwdOp,
+        InstanceNormFwdOp,
     )
     from tileops.ops.normalization.rows import (
         FusedAddLayerNormFwdOp,
@@ -148,6 +158,16 @@ if TYPE_CHECKING:
     from tileops.ops.reduction.sums import (
         SumFwdOp,
     )
+    from tileops.ops.rope.plain import (
+        RopeNeoxFwdOp,
+        RopeNeoxPositionIdsFwdOp,
+        RopeNonNeoxFwdOp,
+    )
+    from tileops.ops.rope.scaled import (
+        RopeLlama31FwdOp,
+        RopeLongRopeFwdOp,
+        RopeYarnFwdOp,
+    )
     # end of operators
 
 __all__ = [
@@ -158,11 +178,14 @@ __all__ = [
     "AddFwdOp",
     "AlibiFwdOp",
     "AvgPool2dFwdOp",
+    "BatchNormBwdOp",
     "BatchNormFwdOp",
     "BitwiseAndFwdOp",
     "BitwiseNotFwdOp",
     "BitwiseOrFwdOp",
     "BitwiseXorFwdOp",
+    "BmmFp8KNFwdOp",
+    "BmmFp8NKFwdOp",
     "BmmFwdOp",
     "CeilFwdOp",
     "ClampFwdOp",
@@ -183,13 +206,16 @@ __all__ = [
     "GeluAndMulFwdOp",
     "GeluFwdOp",
     "GeluTanhAndMulFwdOp",
+    "GemmFp8FwdOp",
     "GemmFwdOp",
+    "GroupNormFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GtFwdOp",
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
+    "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
@@ -220,6 +246,12 @@ __all__ = [
     "ReciprocalFwdOp",
     "ReluFwdOp",
     "RemainderFwdOp",
+    "RopeLlama31FwdOp",
+    "RopeLongRopeFwdOp",
+    "RopeNeoxFwdOp",
+    "RopeNeoxPositionIdsFwdOp",
+    "RopeNonNeoxFwdOp",
+    "RopeYarnFwdOp",
     "RoundFwdOp",
     "RsqrtFwdOp",
     "SeluFwdOp",
@@ -248,12 +280,15 @@ _MODULES = {
     "AddFwdOp": "elementwise.binary",
     "AlibiFwdOp": "elementwise.position",
     "AvgPool2dFwdOp": "pool",
+    "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
     "BitwiseAndFwdOp": "elementwise.logic",
     "BitwiseNotFwdOp": "elementwise.predicates",
     "BitwiseOrFwdOp": "elementwise.logic",
     "BitwiseXorFwdOp": "elementwise.logic",
-    "BmmFwdOp": "gemm",
+    "BmmFp8KNFwdOp": "gemm.float8",
+    "BmmFp8NKFwdOp": "gemm.float8",
+    "BmmFwdOp": "gemm.dense",
     "CeilFwdOp": "elementwise.rounding",
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
@@ -273,13 +308,16 @@ _MODULES = {
     "GeluAndMulFwdOp": "elementwise.gated",
     "GeluFwdOp": "elementwise.smooth",
     "GeluTanhAndMulFwdOp": "elementwise.gated",
-    "GemmFwdOp": "gemm",
+    "GemmFp8FwdOp": "gemm.float8",
+    "GemmFwdOp": "gemm.dense",
+    "GroupNormFwdOp": "normalization.groups",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
     "GroupedQueryAttentionDenseFwdOp": "attention",
     "GtFwdOp": "elementwise.comparison",
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
+    "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
@@ -310,6 +348,12 @@ _MODULES = {
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
     "RemainderFwdOp": "elementwise.quotients",
+    "RopeLlama31FwdOp": "rope.scaled",
+    "RopeLongRopeFwdOp": "rope.scaled",
+    "RopeNeoxFwdOp": "rope.plain",
+    "RopeNeoxPositionIdsFwdOp": "rope.plain",
+    "RopeNonNeoxFwdOp": "rope.plain",
+    "RopeYarnFwdOp": "rope.scaled",
     "RoundFwdOp": "elementwise.rounding",
     "RsqrtFwdOp": "elementwise.powers",
     "SeluFwdOp": "elementwise.rectifiers",
