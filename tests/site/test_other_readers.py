@@ -28,7 +28,7 @@ def text_of(site: Path, name: str) -> str:
 def test_every_page_has_a_twin_that_it_names(site: Path) -> None:
     for name in PAGES:
         page = text_of(site, name.removesuffix(".md") + ".html")
-        href = re.search(r'<link rel="alternate" type="text/markdown"[^>]* href="([^"]+)"', page)
+        href = re.search(r'<a rel="alternate" type="text/markdown" href="([^"]+)"', page)
         assert href, name
         assert ((site / name).parent / href[1]).resolve() == (site / name).resolve()
         assert text_of(site, name).startswith("# "), name
