@@ -28,23 +28,19 @@ def check(
     value = d**-0.5 if scale is None else scale
     run = build(
         grouped_query_attention_dense,
-        ("q", "k", "v"),
+        ("q", "k", "v", "o"),
         dtype,
         D=d,
-        causal=causal,
-        left=left >= 0,
-        right=right >= 0 and not causal,
-        softcapped=cap > 0,
-        negative=value <= 0,
-        short=short,
-        group=group,
+        adjusted=cap > 0 or value <= 0,
+        group=group if short else 0,
+        interleaved=False,
     )
     q, k, v = (
         randn(b, s, n, d, dtype=dtype, seed=i)
         for i, (s, n) in enumerate([(s_q, h), (s_kv, h_kv), (s_kv, h_kv)])
     )
     o = poisoned(b, s_q, h, d, dtype=dtype)
-    run(q, k, v, None, None, None, None, None, o, left, right, value, cap)
+    run(q, k, v, None, None, None, None, None, o, left, right, value, cap, causal)
     want = oracles.grouped_query_attention_dense(
         q,
         k,
@@ -116,12 +112,12 @@ def test_head_dimensions(d):
 
 def test_a_nan_is_not_hidden():
     run = build(
-        grouped_query_attention_dense, ("q", "k", "v"), "float16", D=64, causal=True, left=False, right=False,
-        softcapped=False, negative=False, short=True, group=1,
+        grouped_query_attention_dense, ("q", "k", "v", "o"), "float16",
+        D=64, adjusted=False, group=1, interleaved=False,
     )  # fmt: skip
     q, k, v = (randn(1, 4, 1, 64, dtype="float16", seed=i) for i in range(3))
     q[0, 2] = float("nan")
     o = torch.zeros_like(q)
-    run(q, k, v, None, None, None, None, None, o, -1, -1, 0.125, 0.0)
+    run(q, k, v, None, None, None, None, None, o, -1, -1, 0.125, 0.0, True)
     assert o[0, 2].isnan().all()
     assert o[0, [0, 1, 3]].isfinite().all()

@@ -42,8 +42,6 @@ class GroupedQueryAttentionDenseFwdOp(Op):
     sequence, head_dim), and `is_causal` aligns the first query with the first key, which differs when
     $S_q \ne S_{kv}$.
 
-    Steps 1 and 2, float8 inputs and fused rope, are specified and not yet implemented: such a call says so.
-
     Args:
         is_causal: Whether keys after $p_i$ are masked.
         sm_scale: The scale of the logits; `None` means $D^{-1/2}$.

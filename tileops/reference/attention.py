@@ -4,6 +4,57 @@ import torch
 from torch import Tensor
 
 
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    is_causal: bool = False,
+    sm_scale: float | None = None,
+    softcap: float | None = None,
+    left: int = -1,
+    right: int = -1,
+) -> tuple[Tensor, Tensor]:
+    """Output and log-sum-exp of (..., sequence, heads, head_dim); the queries end at the last key."""
+    (s_q, h, d), (s_kv, h_kv) = q.shape[-3:], k.shape[-3:-1]
+    queries, keys, values = (x.double().transpose(-3, -2) for x in (q, k, v))
+    keys, values = (x.repeat_interleave(h // h_kv, dim=-3) for x in (keys, values))
+    scores = queries @ keys.mT * (d**-0.5 if sm_scale is None else sm_scale)
+    if softcap:
+        scores = softcap * torch.tanh(scores / softcap)
+    place = torch.arange(s_q, device=q.device)[:, None] + s_kv - s_q
+    key = torch.arange(s_kv, device=q.device)
+    visible = torch.ones(s_q, s_kv, dtype=torch.bool, device=q.device)
+    if is_causal:
+        visible &= key <= place
+    if left >= 0:
+        visible &= key >= place - left
+    if right >= 0:
+        visible &= key <= place + right
+    scores = scores.masked_fill(~visible, -torch.inf)
+    weights = scores.softmax(-1).masked_fill(~visible.any(-1, keepdim=True), 0.0)  # a row that sees nothing
+    return (weights @ values).transpose(-3, -2), scores.logsumexp(-1)
+
+
+def rotated(x: Tensor, position: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
+    """Rows of (..., sequence, heads, head_dim), turned by the tables' rows at their positions."""
+    c, s = (table.double()[position][:, None] for table in (cos, sin))
+    half, x = c.shape[-1], x.double()
+    first, second = slice(0, half), slice(half, 2 * half)
+    if interleaved:
+        first, second = slice(0, 2 * half, 2), slice(1, 2 * half, 2)
+    a, b, out = x[..., first], x[..., second], x.clone()
+    out[..., first], out[..., second] = a * c - b * s, b * c + a * s
+    return out
+
+
+def dequantized(x: Tensor, factor: Tensor | None) -> Tensor:
+    """(batch, sequence, heads, head_dim) times the factor of its batch and group of heads."""
+    if factor is None:
+        return x.double()
+    return x.double() * factor.double().repeat_interleave(x.shape[2] // factor.shape[1], 1)[:, None, :, None]
+
+
 def grouped_query_attention_dense(
     q: Tensor,
     k: Tensor,
@@ -25,23 +76,18 @@ def grouped_query_attention_dense(
     out_dtype: torch.dtype | None,
 ) -> Tensor:
     """Attention with grouped key/value heads; query i stands at key coordinate i + S_kv - S_q."""
-    if q_scale is not None or rope_cos is not None:
-        raise NotImplementedError("float8 scales and fused rope are specified and not yet implemented")
-    (s_q, h, d), (s_kv, h_kv) = q.shape[1:], k.shape[1:3]
-    queries, keys, values = (x.double().transpose(1, 2) for x in (q, k, v))
-    keys, values = (x.repeat_interleave(h // h_kv, dim=1) for x in (keys, values))
-    scores = queries @ keys.mT * (d**-0.5 if sm_scale is None else sm_scale)
-    if softcap:
-        scores = softcap * torch.tanh(scores / softcap)
-    place = torch.arange(s_q, device=q.device)[:, None] + s_kv - s_q
-    key = torch.arange(s_kv, device=q.device)
-    visible = torch.ones(s_q, s_kv, dtype=torch.bool, device=q.device)
-    if is_causal:
-        visible &= key <= place
-    if window_size_left >= 0:
-        visible &= key >= place - window_size_left
-    if window_size_right >= 0:
-        visible &= key <= place + window_size_right
-    weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
-    weights = weights.masked_fill(~visible.any(-1, keepdim=True), 0.0)  # a row that sees nothing gives 0
-    return (weights @ values).transpose(1, 2)
+    q, k, v = dequantized(q, q_scale), dequantized(k, k_scale), dequantized(v, v_scale)
+    if rope_cos is not None and rope_sin is not None:
+        place = torch.arange(k.shape[1], device=q.device)
+        q = rotated(q, place[k.shape[1] - q.shape[1] :], rope_cos, rope_sin, rope_layout == "interleaved")
+        k = rotated(k, place, rope_cos, rope_sin, rope_layout == "interleaved")
+    return attend(
+        q,
+        k,
+        v,
+        is_causal=is_causal,
+        sm_scale=sm_scale,
+        softcap=softcap,
+        left=window_size_left,
+        right=window_size_right,
+    )[0]

@@ -27,16 +27,7 @@ _Q, _K = (2, 5, 4, 64), (2, 7, 2, 64)
 _SCALES: dict[str, Shape] = dict.fromkeys(("q_scale", "k_scale", "v_scale"), (2, 2))
 _TABLES: dict[str, Shape] = dict.fromkeys(("rope_cos", "rope_sin"), (7, 32))
 _ROPE = {"pos_encoding_mode": "rope"}
-_PLAIN = {
-    "D": 64,
-    "causal": False,
-    "left": False,
-    "right": False,
-    "softcapped": False,
-    "negative": False,
-    "short": True,
-    "group": 2,
-}
+_PLAIN = {"D": 64, "adjusted": False, "group": 2, "interleaved": False}
 _BF16 = {"out_dtype": "bfloat16"}
 
 ATTENTION = Expected(
@@ -50,48 +41,43 @@ ATTENTION = Expected(
             2 * 2 * (2 * 5 * 4 * 64 + 2 * 7 * 2 * 64),
         ),
         Good(_gqa(_Q, _K, dtype="bfloat16"), (_Q,), "flash", _PLAIN),
-        Good(
-            _gqa(_Q, _K, {"is_causal": True}), (_Q,), "flash", {**_PLAIN, "causal": True}, 4 * 2 * 4 * 64 * 25
-        ),
-        Good(
-            _gqa(_Q, _K, {"window_size_left": 1}),
-            (_Q,),
-            "flash",
-            {**_PLAIN, "left": True},
-            4 * 2 * 4 * 64 * 20,
-        ),
-        Good(_gqa(_Q, _K, {"window_size_left": 0}), (_Q,), "flash", {**_PLAIN, "left": True}),
-        Good(
-            _gqa(_Q, _K, {"window_size_right": 0}),
-            (_Q,),
-            "flash",
-            {**_PLAIN, "right": True},
-            4 * 2 * 4 * 64 * 25,
-        ),
-        Good(
-            _gqa(_Q, _K, {"window_size_right": 0, "is_causal": True}),
-            (_Q,),
-            "flash",
-            {**_PLAIN, "causal": True},
-        ),
+        Good(_gqa(_Q, _K, {"is_causal": True}), (_Q,), "flash", _PLAIN, 4 * 2 * 4 * 64 * 25, run=True),
+        Good(_gqa(_Q, _K, {"window_size_left": 1}), (_Q,), "flash", _PLAIN, 4 * 2 * 4 * 64 * 20, run=True),
+        Good(_gqa(_Q, _K, {"window_size_left": 0}), (_Q,), "flash", _PLAIN),
+        Good(_gqa(_Q, _K, {"window_size_right": 0}), (_Q,), "flash", _PLAIN, 4 * 2 * 4 * 64 * 25, run=True),
         Good(_gqa((65535, 1, 1, 64), (65535, 1, 1, 64)), ((65535, 1, 1, 64),), "flash"),
         Good(_gqa((65536, 1, 1, 64), (65536, 1, 1, 64)), ((65536, 1, 1, 64),)),
         Good(_gqa((1, 8388480, 1, 1), (1, 1, 1, 1)), ((1, 8388480, 1, 1),), "flash"),
         Good(_gqa((1, 8388481, 1, 1), (1, 1, 1, 1)), ((1, 8388481, 1, 1),)),
         Good(_gqa(_Q, _K, {"softcap": 0.0}), (_Q,), "flash", _PLAIN),
-        Good(_gqa(_Q, _K, {"softcap": 2.0}), (_Q,), "flash", {**_PLAIN, "softcapped": True}),
+        Good(_gqa(_Q, _K, {"softcap": 2.0}), (_Q,), "flash", {**_PLAIN, "adjusted": True}, run=True),
         Good(_gqa(_Q, _K, {"sm_scale": 0.5}), (_Q,), "flash", _PLAIN),
-        Good(_gqa(_Q, _K, {"sm_scale": -0.5}), (_Q,), "flash", {**_PLAIN, "negative": True}),
-        Good(_gqa(_Q, _K, {"sm_scale": 0.0}), (_Q,), "flash", {**_PLAIN, "negative": True}),
-        Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", {**_PLAIN, "group": 1}),
-        Good(_gqa((2, 32, 4, 64), _K), ((2, 32, 4, 64),), "flash", _PLAIN),
-        Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "short": False, "group": 1}),
+        Good(_gqa(_Q, _K, {"sm_scale": -0.5}), (_Q,), "flash", {**_PLAIN, "adjusted": True}),
+        Good(_gqa(_Q, _K, {"sm_scale": 0.0}), (_Q,), "flash", {**_PLAIN, "adjusted": True}),
+        Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", _PLAIN),
+        Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "group": 0}),
         Good(_gqa((2, 5, 4, 256), (2, 7, 2, 256)), ((2, 5, 4, 256),), "flash"),
         Good(_gqa((2, 5, 4, 257), (2, 7, 2, 257)), ((2, 5, 4, 257),)),
-        Good(_gqa(_Q, _K, _BF16, "float8_e4m3fn", **_SCALES), (_Q,), out_dtype="bfloat16"),
-        Good(_gqa(_Q, _K, {"out_dtype": "float16"}, "float8_e4m3fn", **_SCALES), (_Q,), out_dtype="float16"),
-        Good(_gqa(_Q, _K, _ROPE, **_TABLES), (_Q,)),
-        Good(_gqa(_Q, _K, {**_ROPE, "rotary_dim": 16}, rope_cos=(8, 8), rope_sin=(8, 8)), (_Q,)),
+        Good(_gqa(_Q, _K, _BF16, "float8_e4m3fn", **_SCALES), (_Q,), "flash", _PLAIN, out_dtype="bfloat16"),
+        Good(
+            _gqa(_Q, _K, {"out_dtype": "float16"}, "float8_e4m3fn", **_SCALES),
+            (_Q,),
+            "flash",
+            out_dtype="float16",
+        ),
+        Good(_gqa(_Q, _K, _ROPE, **_TABLES), (_Q,), "flash", _PLAIN, run=True),
+        Good(
+            _gqa(
+                _Q,
+                _K,
+                {**_ROPE, "rotary_dim": 16, "rope_layout": "interleaved"},
+                rope_cos=(8, 8),
+                rope_sin=(8, 8),
+            ),
+            (_Q,),
+            "flash",
+            {**_PLAIN, "interleaved": True},
+        ),
     ],
     bad=[
         Bad("H must be a multiple of H_kv", _gqa((2, 5, 3, 64), _K)),
