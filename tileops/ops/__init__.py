@@ -11,6 +11,9 @@ if TYPE_CHECKING:
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
         GroupedQueryAttentionDenseFwdOp,
     )
+    from tileops.ops.dropout import (
+        DropoutFwdOp,
+    )
     from tileops.ops.elementwise.between import (
         ClampFwdOp,
         LerpFwdOp,
@@ -192,6 +195,7 @@ __all__ = [
     "ClampScalarFwdOp",
     "CosFwdOp",
     "DivFwdOp",
+    "DropoutFwdOp",
     "EluFwdOp",
     "EqFwdOp",
     "ErfFwdOp",
@@ -294,6 +298,7 @@ _MODULES = {
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
     "DivFwdOp": "elementwise.quotients",
+    "DropoutFwdOp": "dropout",
     "EluFwdOp": "elementwise.rectifiers",
     "EqFwdOp": "elementwise.comparison",
     "ErfFwdOp": "elementwise.functions",
