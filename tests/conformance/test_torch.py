@@ -9,19 +9,27 @@ import pytest
 import torch
 
 from tests.conformance.plan import DEVICES, Call
-from tests.conformance.test_values import outputs
+from tests.conformance.test_values import outputs, same
 from tileops.testing import make_inputs, make_meta, operator, results
+
+CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_opcheck(first_call: Call, device: str) -> None:
     spec = first_call.spec
-    inputs = make_inputs(spec, first_call.bound, device=device)
+    # Not below zero, where some operators give NaN: to opcheck no NaN is equal to another.
+    made = make_inputs(spec, first_call.bound, device=device)
+    inputs = [t if t is None or not t.is_floating_point() or t.element_size() == 1 else t.abs() for t in made]
     overloads = operator(spec)._overloads
     assert overloads is not None
     arguments = overloads.arguments(inputs, tuple(first_call.params.values()), None, None)
     where = [] if spec.inputs else [torch.device(device)]
-    torch.library.opcheck(overloads.of(inputs, tuple(first_call.params.values())), (*arguments, *where))
+    # PyTorch cannot compare 8-bit floats, and so not see whether a call has changed one.
+    narrow = any(t is not None and t.is_floating_point() and t.element_size() == 1 for t in inputs)
+    checks = [c for c in CHECKS if not (narrow and c == "test_schema")]
+    overload = overloads.of(inputs, tuple(first_call.params.values()))
+    torch.library.opcheck(overload, (*arguments, *where), test_utils=checks)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -34,7 +42,7 @@ def test_fullgraph_compile_gives_the_same_bits(first_call: Call, device: str, al
     compiled = torch.compile(lambda *tensors: op(*tensors), fullgraph=True, backend=backend)
     mine, theirs = (results(call, spec, inputs) for call in (compiled, op))
     for name in spec.returned:
-        assert torch.equal(mine[name].nan_to_num(), theirs[name].nan_to_num())
+        assert same(mine[name], theirs[name])
     assert mine.keys() == theirs.keys()
 
 
@@ -70,7 +78,7 @@ def test_a_captured_graph_computes_with_new_values(first_call: Call) -> None:
     graph.replay()
     want = results(op, spec, fresh)
     for name, mine in zip(spec.returned, captured, strict=True):
-        assert torch.equal(mine, want[name])
+        assert same(mine, want[name])
 
 
 def test_what_is_only_specified_checks_and_says_so(specified_call: Call) -> None:

@@ -55,7 +55,7 @@ def test_every_implementation_is_accurate_and_repeats_itself(
             dtype = DTYPE[str(call.bound.dtypes[name])]
             where = f"{call.id} {implementation} {name}"
             errors.append(assert_accurate(mine, theirs, dtype, roundings=roundings, name=where))
-            assert _same(mine, again), f"{where}: two runs differ"
+            assert same(mine, again), f"{where}: two runs differ"
         worst = max(errors, key=lambda found: found.relative / found.bound if found.bound else 0.0)
         row = {slot: str(call.bound.dtypes[slot]) for slot in call.spec.rows[0]}
         found.append(
@@ -69,7 +69,7 @@ def test_every_implementation_is_accurate_and_repeats_itself(
     record_property("results", found)
 
 
-def _same(one: Tensor, other: Tensor) -> bool:
+def same(one: Tensor, other: Tensor) -> bool:
     """Equal, and NaN in the same places; no 8-bit float has `nan_to_num`."""
     return torch.equal(one.isnan(), other.isnan()) and bool(((one == other) | one.isnan()).all())
 
@@ -89,8 +89,8 @@ def test_layout_of_the_inputs_does_not_change_the_value(first_call: Call, device
                 _refuses_to_write(op, changed, slot)
                 continue
             for mine, theirs in zip(results(op, spec, changed).values(), want.values(), strict=True):
-                assert torch.equal(mine, theirs), f"{slot} {change.__name__}"
-            if tensor.numel():
+                assert same(mine, theirs), f"{slot} {change.__name__}"
+            if tensor.numel() and not (change is _strided and changed[n].is_contiguous()):  # type: ignore[union-attr]
                 assert slot in op.explain(*changed).copies
 
 

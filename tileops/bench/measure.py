@@ -104,7 +104,7 @@ def _implementations(
     case: Case, peers: Sequence[Peer], first: inputs.Inputs, device: str
 ) -> list[tuple[str, Callable[[], Function], set[int]]]:
     names = list(case.spec.inputs)
-    call = Call(case.params, dict(zip(names, first, strict=True)))
+    call = Call(case.params, dict(zip(names, first, strict=True)), device)
     out: list[tuple[str, Callable[[], Function], set[int]]] = [(OURS, lambda: case.op(device), set())]
     for peer in peers:
         served = peer.ops.get(case.spec.name)

@@ -42,10 +42,12 @@ class Call:
     Attributes:
         params: The operator's params.
         inputs: Its tensors by name, `None` when absent.
+        device: Where it runs.
     """
 
     params: Mapping[str, Any]
     inputs: Mapping[str, Tensor | None]
+    device: str = "cpu"
 
     def __getitem__(self, name: str) -> Tensor:
         tensor = self.inputs[name]

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             continue
         first = inputs.make(case, options.device)
-        call = Call(case.params, dict(zip(spec.inputs, first, strict=True)))
+        call = Call(case.params, dict(zip(spec.inputs, first, strict=True)), options.device)
         try:
             with torch.no_grad():
                 peers()[options.name].ops[options.op].make(call)(*first)

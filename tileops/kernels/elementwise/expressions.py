@@ -86,6 +86,8 @@ def sign(v: Any) -> Any:
     )
 
 
+TESTS = ("LogicalNot", "Isnan", "Isinf", "Isfinite")  # what they say of an element is true or false
+
 FLOAT: dict[str, Callable[..., Any]] = {
     "Exp": lambda v, half: exp(v, half),
     "Expm1": lambda v, half: expm1(v),

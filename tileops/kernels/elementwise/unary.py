@@ -6,7 +6,7 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.elementwise.expressions import FLOAT, INTEGER, NUMBERS
+from tileops.kernels.elementwise.expressions import FLOAT, INTEGER, NUMBERS, TESTS
 
 F32 = "float32"
 THREADS = 256
@@ -49,8 +49,12 @@ def _unary(key: Key, name: str) -> Kernel:
 
     def f(x: Any, *numbers: Any) -> Any:
         if floating:
-            return T.cast(FLOAT[name](T.cast(x, F32), ITEM_SIZE[out] < 4, *numbers), out)
-        return T.cast(INTEGER[name](x, declared, *numbers), out)
+            y = FLOAT[name](T.cast(x, F32), ITEM_SIZE[out] < 4, *numbers)
+        else:
+            y = INTEGER[name](x, declared, *numbers)
+        if name in TESTS:  # CUDA has no vectors of booleans; a choice is made for each element by itself
+            return T.if_then_else(y, T.cast(1, out), T.cast(0, out))
+        return T.cast(y, out)
 
     @T.macro
     def body(X, Y, bx, *numbers):
