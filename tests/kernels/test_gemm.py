@@ -55,3 +55,11 @@ def test_infinity_stays_in_its_row_and_column():
     run(a, b, d)
     assert d[1].isinf().all()
     assert (d[[0, 2]] == 5).all()
+
+
+@pytest.mark.parametrize("tile", ["128x256", "256x128", "128x192"])
+def test_blocks_that_stay(tile):
+    """One tile; a last panel of fewer rows of tiles; fewer blocks than tiles."""
+    run = build(kernels.gemm_persistent, ("a", "b"), "bfloat16", trans_a=False, trans_b=True, tile=tile)
+    for m, n, k in [(8, 8, 8), (2056, 264, 72), (2 * 256 * 9, 128 * 8, 8)]:
+        check(run, "bfloat16", m, n, k, False, True)

@@ -155,10 +155,33 @@ if TYPE_CHECKING:
     from tileops.ops.quantization import (
         FP8QuantFwdOp,
     )
+    from tileops.ops.reduction.extremes import (
+        AmaxFwdOp,
+        AminFwdOp,
+        ArgmaxFwdOp,
+        ArgminFwdOp,
+    )
+    from tileops.ops.reduction.logic import (
+        AllFwdOp,
+        AnyFwdOp,
+        CountNonzeroFwdOp,
+    )
+    from tileops.ops.reduction.moments import (
+        StdFwdOp,
+        VarFwdOp,
+        VarMeanFwdOp,
+    )
+    from tileops.ops.reduction.norms import (
+        InfNormFwdOp,
+        L1NormFwdOp,
+        L2NormFwdOp,
+    )
     from tileops.ops.reduction.softmax import (
         SoftmaxFwdOp,
     )
     from tileops.ops.reduction.sums import (
+        MeanFwdOp,
+        ProdFwdOp,
         SumFwdOp,
     )
     from tileops.ops.rope.plain import (
@@ -180,6 +203,12 @@ __all__ = [
     "AdaLayerNormZeroFwdOp",
     "AddFwdOp",
     "AlibiFwdOp",
+    "AllFwdOp",
+    "AmaxFwdOp",
+    "AminFwdOp",
+    "AnyFwdOp",
+    "ArgmaxFwdOp",
+    "ArgminFwdOp",
     "AvgPool2dFwdOp",
     "BatchNormBwdOp",
     "BatchNormFwdOp",
@@ -194,6 +223,7 @@ __all__ = [
     "ClampFwdOp",
     "ClampScalarFwdOp",
     "CosFwdOp",
+    "CountNonzeroFwdOp",
     "DivFwdOp",
     "DropoutFwdOp",
     "EluFwdOp",
@@ -219,10 +249,13 @@ __all__ = [
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
+    "InfNormFwdOp",
     "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
+    "L1NormFwdOp",
+    "L2NormFwdOp",
     "LayerNormFwdOp",
     "LeFwdOp",
     "LeakyReluFwdOp",
@@ -237,6 +270,7 @@ __all__ = [
     "MaskedFillFwdOp",
     "MaskedFillScalarFwdOp",
     "MaximumFwdOp",
+    "MeanFwdOp",
     "MinimumFwdOp",
     "MishFwdOp",
     "MoeUnpermuteFwdOp",
@@ -246,6 +280,7 @@ __all__ = [
     "NegFwdOp",
     "PowFwdOp",
     "PreluFwdOp",
+    "ProdFwdOp",
     "RMSNormFwdOp",
     "ReciprocalFwdOp",
     "ReluFwdOp",
@@ -268,10 +303,13 @@ __all__ = [
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
+    "StdFwdOp",
     "SubFwdOp",
     "SumFwdOp",
     "TanhFwdOp",
     "TruncFwdOp",
+    "VarFwdOp",
+    "VarMeanFwdOp",
     "WhereFwdOp",
     # end of operators
 ]
@@ -283,6 +321,12 @@ _MODULES = {
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
     "AddFwdOp": "elementwise.binary",
     "AlibiFwdOp": "elementwise.position",
+    "AllFwdOp": "reduction.logic",
+    "AmaxFwdOp": "reduction.extremes",
+    "AminFwdOp": "reduction.extremes",
+    "AnyFwdOp": "reduction.logic",
+    "ArgmaxFwdOp": "reduction.extremes",
+    "ArgminFwdOp": "reduction.extremes",
     "AvgPool2dFwdOp": "pool",
     "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
@@ -297,6 +341,7 @@ _MODULES = {
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
+    "CountNonzeroFwdOp": "reduction.logic",
     "DivFwdOp": "elementwise.quotients",
     "DropoutFwdOp": "dropout",
     "EluFwdOp": "elementwise.rectifiers",
@@ -322,10 +367,13 @@ _MODULES = {
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
+    "InfNormFwdOp": "reduction.norms",
     "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
+    "L1NormFwdOp": "reduction.norms",
+    "L2NormFwdOp": "reduction.norms",
     "LayerNormFwdOp": "normalization.rows",
     "LeFwdOp": "elementwise.comparison",
     "LeakyReluFwdOp": "elementwise.rectifiers",
@@ -340,6 +388,7 @@ _MODULES = {
     "MaskedFillFwdOp": "elementwise.ternary",
     "MaskedFillScalarFwdOp": "elementwise.ternary",
     "MaximumFwdOp": "elementwise.between",
+    "MeanFwdOp": "reduction.sums",
     "MinimumFwdOp": "elementwise.between",
     "MishFwdOp": "elementwise.smooth",
     "MoeUnpermuteFwdOp": "moe",
@@ -349,6 +398,7 @@ _MODULES = {
     "NegFwdOp": "elementwise.signs",
     "PowFwdOp": "elementwise.binary",
     "PreluFwdOp": "elementwise.ternary",
+    "ProdFwdOp": "reduction.sums",
     "RMSNormFwdOp": "normalization.rows",
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
@@ -371,10 +421,13 @@ _MODULES = {
     "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",
+    "StdFwdOp": "reduction.moments",
     "SubFwdOp": "elementwise.binary",
     "SumFwdOp": "reduction.sums",
     "TanhFwdOp": "elementwise.functions",
     "TruncFwdOp": "elementwise.rounding",
+    "VarFwdOp": "reduction.moments",
+    "VarMeanFwdOp": "reduction.moments",
     "WhereFwdOp": "elementwise.ternary",
     # end of operators
 }

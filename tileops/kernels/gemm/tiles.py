@@ -1,7 +1,7 @@
 """The mainloop: tiles of two operands on their way from memory to the tensor cores.
 
 Every product of this family is this loop over K. A schedule says which tiles of the output a block computes
-and over which part of K; an epilogue says what becomes of the sums.
+and over which part of K; an epilogue says what becomes of the sums. Both are in `schedules`.
 """
 
 from typing import Any, NamedTuple
@@ -12,10 +12,12 @@ F32 = "float32"
 
 
 class Tile(NamedTuple):
-    """The output tile of a block, how many steps of K are loaded ahead, and its threads.
+    """The output tile of a block, how many steps of K are loaded ahead, and its computing threads.
 
     Attributes:
-        depth: The K extent of a step: 128 bytes, one swizzled row of shared memory.
+        depth: The K extent of a step.
+        pieces: In how many pieces, side by side, the result leaves through shared memory.
+        blocks: How many blocks share a multiprocessor.
     """
 
     rows: int
@@ -23,15 +25,39 @@ class Tile(NamedTuple):
     stages: int
     threads: int
     depth: int = 64
+    pieces: int = 1
+    blocks: int = 1
+
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Registers of a loading and of a computing thread: what `blocks` blocks leave for each."""
+        loading = 40
+        all_threads = self.threads + 128
+        each = 65536 // (self.blocks * all_threads) // 8 * 8
+        return loading, min(232, (each * all_threads - loading * 128) // self.threads // 8 * 8)
 
 
 class Operands(NamedTuple):
-    """What is multiplied: dtype, whether a is stored (k, m) and b stored (n, k), and leading dimensions."""
+    """What is multiplied.
+
+    Attributes:
+        dtype: Of both operands in memory.
+        trans_a: Whether a is stored (k, m).
+        trans_b: Whether b is stored (n, k).
+        lead: The batch, if there is one: a leading dimension of both.
+        blocks: Whether float8 operands carry a scale for every row and 128 elements of K.
+    """
 
     dtype: str
     trans_a: bool = False
     trans_b: bool = True
     lead: tuple[Any, ...] = ()
+    blocks: bool = False
+
+    @property
+    def promoted(self) -> bool:
+        """Whether the sum of each step is added in float32: float8 tensor cores keep 14 bits of it."""
+        return self.dtype.startswith("float8")
 
     def stored(self, m: Any, n: Any, k: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Shapes of a and b in memory."""
@@ -39,11 +65,30 @@ class Operands(NamedTuple):
         b = (n, k) if self.trans_b else (k, n)
         return (*self.lead, *a), (*self.lead, *b)
 
-    def on_chip(self, tile: Tile) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Shapes of their tiles in shared memory."""
-        a = (tile.depth, tile.rows) if self.trans_a else (tile.rows, tile.depth)
-        b = (tile.cols, tile.depth) if self.trans_b else (tile.depth, tile.cols)
-        return a, b
+
+class Chip(NamedTuple):
+    """What a block holds: a tile of each operand, their scales, the sums, and those of one step."""
+
+    a: Any
+    b: Any
+    scale_a: Any
+    scale_b: Any
+    acc: Any
+    step: Any
+
+
+def allocate(kind: Operands, tile: Tile, dtype: str | None = None) -> Chip:
+    """The storage of a block; `dtype` is that of the operands on chip where it is not the one in memory."""
+    rows, cols, depth = tile.rows, tile.cols, tile.depth
+    dtype = dtype or kind.dtype
+    return Chip(
+        T.alloc_shared((depth, rows) if kind.trans_a else (rows, depth), dtype),
+        T.alloc_shared((cols, depth) if kind.trans_b else (depth, cols), dtype),
+        T.alloc_shared((rows,), F32) if kind.blocks else None,
+        T.alloc_shared((cols,), F32) if kind.blocks else None,
+        T.alloc_fragment((rows, cols), F32),
+        T.alloc_fragment((rows, cols), F32) if kind.promoted else None,
+    )
 
 
 def part(X: Any, at: tuple[Any, ...], row: Any, rows: int, k: Any, depth: int, transposed: bool) -> Any:
@@ -70,25 +115,43 @@ def load_guarded(X, s, at, row, rows, k, depth, transposed):
 
 
 @T.macro
-def multiply(A, B, sa, sb, acc, at, row, col, first, steps, kind, tile):
-    """``acc += a[row:, k] @ b[k, col:]`` over ``steps`` tiles of K from tile ``first``."""
+def multiply(A, B, scales, chip, at, row, col, first, steps, kind, tile, guarded=False):
+    """``acc += a[row:, k] @ b[k, col:]`` over ``steps`` tiles of K from tile ``first``.
+
+    ``at`` are the leading indices of a and b. Block scales are stored (K / 128, rows), one step of K a row;
+    with guarded loads (rows, K / 128).
+    """
     for ko in T.Pipelined(steps, num_stages=tile.stages):
-        load(A, sa, at, row, tile.rows, (first + ko) * tile.depth, tile.depth, kind.trans_a)
-        load(B, sb, at, col, tile.cols, (first + ko) * tile.depth, tile.depth, not kind.trans_b)
+        if guarded:
+            load_guarded(
+                A, chip.a, at[0], row, tile.rows, (first + ko) * tile.depth, tile.depth, kind.trans_a
+            )
+            load_guarded(
+                B, chip.b, at[1], col, tile.cols, (first + ko) * tile.depth, tile.depth, not kind.trans_b
+            )
+        else:
+            load(A, chip.a, at[0], row, tile.rows, (first + ko) * tile.depth, tile.depth, kind.trans_a)
+            load(B, chip.b, at[1], col, tile.cols, (first + ko) * tile.depth, tile.depth, not kind.trans_b)
+        if kind.blocks and guarded:
+            for i in T.Parallel(tile.rows):
+                chip.scale_a[i] = scales[0][row + i, first + ko]
+            for i in T.Parallel(tile.cols):
+                chip.scale_b[i] = scales[1][col + i, first + ko]
+        elif kind.blocks:
+            T.copy(scales[0][first + ko, row : row + tile.rows], chip.scale_a)
+            T.copy(scales[1][first + ko, col : col + tile.cols], chip.scale_b)
         T.gemm(
-            sa,
-            sb,
-            acc,
+            chip.a,
+            chip.b,
+            chip.step if kind.promoted else chip.acc,
             transpose_A=kind.trans_a,
             transpose_B=kind.trans_b,
             policy=T.GemmWarpPolicy.FullRow,
+            clear_accum=kind.promoted,
         )
-
-
-@T.macro
-def multiply_guarded(A, B, sa, sb, acc, at, row, col, steps, kind, tile):
-    """The same with guarded loads."""
-    for ko in T.Pipelined(steps, num_stages=tile.stages):
-        load_guarded(A, sa, at, row, tile.rows, ko * tile.depth, tile.depth, kind.trans_a)
-        load_guarded(B, sb, at, col, tile.cols, ko * tile.depth, tile.depth, not kind.trans_b)
-        T.gemm(sa, sb, acc, transpose_A=kind.trans_a, transpose_B=kind.trans_b)
+        if kind.blocks:
+            for i, j in T.Parallel(tile.rows, tile.cols):
+                chip.acc[i, j] += chip.step[i, j] * (chip.scale_a[i] * chip.scale_b[j])
+        elif kind.promoted:
+            for i, j in T.Parallel(tile.rows, tile.cols):
+                chip.acc[i, j] += chip.step[i, j]

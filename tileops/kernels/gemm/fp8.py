@@ -1,0 +1,243 @@
+"""Products of float8 operands: scales of whole operands, or of every row and 128 elements of K.
+
+Tensor cores keep about 14 bits of a sum of float8 products, so each step of 128 elements of K is summed apart
+and added in float32. There block scales apply; scales of whole operands apply once, before the bias.
+"""
+
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernel import Kernel, Key
+from tileops.kernels.gemm import schedules
+from tileops.kernels.gemm.tiles import F32, Operands, Tile, allocate, multiply
+
+DEPTH = 128
+GENERAL = Tile(64, 64, 0, 128, DEPTH)  # what is converted on the way cannot be loaded ahead
+SQUARE = 128  # the tile of the program that transposes
+
+PERSISTENT = {
+    "128x192": Tile(128, 192, 4, 256, DEPTH),
+    "128x128": Tile(128, 128, 5, 256, DEPTH),
+    "64x128": Tile(64, 128, 4, 128, DEPTH, blocks=2),
+    "64x64": Tile(64, 64, 6, 128, DEPTH, blocks=2),
+    "64x32": Tile(64, 32, 6, 128, DEPTH, blocks=2),
+}
+"""Output tiles by the name that the manifest chooses from their number."""
+
+
+def operands(key: Key) -> Operands:
+    """What the key's operator multiplies; a batched one has a leading dimension and whole scales."""
+    if key.op.startswith("Bmm"):
+        return Operands("float8_e4m3fn", False, key.op == "BmmFp8NKFwdOp", (T.dynamic("batch"),))
+    return Operands("float8_e4m3fn", blocks=key.blocks)
+
+
+@T.macro
+def finish(acc, scales, bias, col, n, kind, tile):
+    """Whole scales and the bias."""
+    if not kind.blocks:
+        schedules.rescale(acc, scales[0], scales[1], tile.rows, tile.cols)
+    if bias is not None:
+        schedules.add_bias(acc, bias, col, n, tile.rows, tile.cols)
+
+
+def scale_shapes(kind: Operands) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Shapes of the scales: block scales are transposed, in rows of whole 16 bytes."""
+    if not kind.blocks:
+        return (1,), (1,)
+    steps = T.dynamic("steps")
+    return (steps, T.dynamic("m4") * 4), (steps, T.dynamic("n4") * 4)
+
+
+def persistent(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
+    """Blocks that walk over the output: the loads of the next tile begin while a result leaves."""
+    m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
+    (a_shape, b_shape), (sa_shape, sb_shape) = kind.stored(m, n, k), scale_shapes(kind)
+    dtype, bm, bn, batch = kind.dtype, tile.rows, tile.cols, kind.lead[0] if kind.lead else 1
+    c_shape = (n,) if biased else (1,)  # without a bias, any tensor
+
+    @T.prim_func
+    def main(
+        A: T.Tensor(a_shape, dtype),
+        B: T.Tensor(b_shape, dtype),
+        SA: T.Tensor(sa_shape, F32),
+        SB: T.Tensor(sb_shape, F32),
+        C: T.Tensor(c_shape, out_dtype),
+        D: T.Tensor((*kind.lead, m, n), out_dtype),
+        workers: T.int32,
+    ):
+        with T.Kernel(workers, threads=tile.threads) as worker:
+            chip, out = allocate(kind, tile), T.alloc_shared((bm, bn // tile.pieces), out_dtype)
+            schedules.share_chip(tile)
+            tm, tn = T.ceildiv(m, bm), T.ceildiv(n, bn)
+            for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
+                at, inside = schedules.matrix(worker + turn * workers, tm * tn, kind.lead)
+                by, bx = schedules.place(inside, tm, tn)
+                T.clear(chip.acc)
+                steps = T.ceildiv(k, tile.depth)
+                multiply(A, B, (SA, SB), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile)
+                finish(chip.acc, (SA, SB), C if biased else None, bx * bn, n, kind, tile)
+                schedules.store(chip.acc, out, D, at, by * bm, bx * bn, tile)
+
+    return main
+
+
+def general(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
+    """Any sizes: guarded loads, converted to float16, which holds every float8 value and all layouts."""
+    m, n, k, steps = T.dynamic("m"), T.dynamic("n"), T.dynamic("k"), T.dynamic("steps")
+    a_shape, b_shape = kind.stored(m, n, k)
+    sa_shape, sb_shape = ((m, steps), (n, steps)) if kind.blocks else ((1,), (1,))
+    dtype, bm, bn, batch = kind.dtype, tile.rows, tile.cols, kind.lead[0] if kind.lead else 1
+    c_shape = (n,) if biased else (1,)
+
+    @T.prim_func
+    def main(
+        A: T.Tensor(a_shape, dtype),
+        B: T.Tensor(b_shape, dtype),
+        SA: T.Tensor(sa_shape, F32),
+        SB: T.Tensor(sb_shape, F32),
+        C: T.Tensor(c_shape, out_dtype),
+        D: T.Tensor((*kind.lead, m, n), out_dtype),
+    ):
+        with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), batch, threads=tile.threads) as (bx, by, bz):
+            chip = allocate(kind, tile, "float16")
+            at = (bz,) * len(kind.lead)
+            T.clear(chip.acc)
+            steps = T.ceildiv(k, tile.depth)
+            multiply(A, B, (SA, SB), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile, guarded=True)
+            finish(chip.acc, (SA, SB), C if biased else None, bx * bn, n, kind, tile)
+            T.copy(
+                chip.acc,
+                D[(*at, slice(by * bm, by * bm + bm), slice(bx * bn, bx * bn + bn))],
+                disable_tma=True,
+            )
+
+    return main
+
+
+def turned_scales() -> Any:
+    """Both block scales with K outermost, in rows of whole 16 bytes, as the mainloop reads them."""
+    m, n, steps = T.dynamic("m"), T.dynamic("n"), T.dynamic("steps")
+    m4, n4 = T.dynamic("m4") * 4, T.dynamic("n4") * 4
+
+    @T.prim_func
+    def main(
+        SA: T.Tensor((m, steps), F32),
+        SB: T.Tensor((n, steps), F32),
+        TA: T.Tensor((steps, m4), F32),
+        TB: T.Tensor((steps, n4), F32),
+    ):
+        with T.Kernel(T.ceildiv(T.max(m, n), 32), T.ceildiv(steps, 32), threads=128) as (bx, by):
+            s = T.alloc_shared((2, 32, 33), F32)
+            for i, j in T.Parallel(32, 32):
+                s[0, i, j] = SA[bx * 32 + i, by * 32 + j]
+                s[1, i, j] = SB[bx * 32 + i, by * 32 + j]
+            for i, j in T.Parallel(32, 32):
+                TA[by * 32 + i, bx * 32 + j] = s[0, j, i]
+                TB[by * 32 + i, bx * 32 + j] = s[1, j, i]
+
+    return main
+
+
+def turned(dtype: str) -> Any:
+    """Every matrix of a batch transposed, through shared memory in squares."""
+    rows, cols, batch = T.dynamic("rows"), T.dynamic("cols"), T.dynamic("batch")
+
+    @T.prim_func
+    def main(X: T.Tensor((batch, rows, cols), dtype), Y: T.Tensor((batch, cols, rows), dtype)):
+        with T.Kernel(T.ceildiv(cols, SQUARE), T.ceildiv(rows, SQUARE), batch, threads=256) as (bx, by, bz):
+            s, y = T.alloc_shared((SQUARE, SQUARE + 4), dtype), T.alloc_fragment((SQUARE, SQUARE), dtype)
+            for i, j in T.Parallel(SQUARE, SQUARE):
+                s[i, j] = X[bz, by * SQUARE + i, bx * SQUARE + j]
+            for i, j in T.Parallel(SQUARE, SQUARE):
+                y[i, j] = s[j, i]
+            T.copy(y, Y[bz, bx * SQUARE : (bx + 1) * SQUARE, by * SQUARE : (by + 1) * SQUARE])
+
+    return main
+
+
+def workers(d: torch.Tensor, tile: Tile) -> int:
+    """Blocks that walk over the tiles of an output."""
+    matrices = d.shape[0] if d.dim() == 3 else 1
+    count = schedules.tiles(d.shape[-2], d.shape[-1], tile.rows, tile.cols) * matrices
+    return min(schedules.SMS * tile.blocks, count)
+
+
+def gemm_fp8_persistent(key: Key) -> Kernel:
+    """One block for each multiprocessor, or two, that walks over output tiles.
+
+    Two groups of warps multiply, each 64 rows of the tile; while one adds its step to its sums, the other
+    one's step is in the tensor cores. A third group loads across the end of a tile. Block scales come
+    in with their step, after a small program has put K outermost. Bound: matrix rate, for few rows the bytes
+    of b.
+    """
+    kind, tile, biased = operands(key), PERSISTENT[key.tile], key.given("bias")
+    program = persistent(kind, tile, key.dtype("d"), biased)
+
+    def launch(run, a, b, scale_a, scale_b, bias, d):
+        if a.numel() == 0:
+            schedules.empty_sum(d, bias)
+            return
+        c = bias if biased else d.view(-1)[:1]
+        if not kind.blocks:
+            run(a, b, scale_a.view(1), scale_b.view(1), c, d, workers(d, tile))
+            return
+        turned_a, turned_b = (s.new_empty(s.shape[1], -(-s.shape[0] // 4) * 4) for s in (scale_a, scale_b))
+        run[1](scale_a, scale_b, turned_a, turned_b)
+        run[0](a, b, turned_a, turned_b, c, d, workers(d, tile))
+
+    programs = (program, turned_scales()) if kind.blocks else (program,)
+    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma", "tma_store"))
+
+
+def gemm_fp8_general(key: Key) -> Kernel:
+    """Any sizes: tiles are loaded element by element under a guard and multiplied in float16."""
+    kind, biased = operands(key), key.given("bias")
+
+    def launch(run, a, b, scale_a, scale_b, bias, d):
+        if a.numel() == 0:
+            schedules.empty_sum(d, bias)
+            return
+        scales = (scale_a, scale_b) if kind.blocks else (scale_a.view(1), scale_b.view(1))
+        run(a, b, *scales, bias if biased else d.view(-1)[:1], d)
+
+    program = general(kind, GENERAL, key.dtype("d"), biased)
+    return Kernel(program, launch=launch, claims=("wgmma",))
+
+
+def bmm_fp8_persistent(key: Key) -> Kernel:
+    """The schedule of `gemm_fp8_persistent` over all matrices of a batch.
+
+    float8 tensor cores want K innermost. A b that is stored (K, N) is transposed first, by its own program.
+    """
+    kind, tile = operands(key), PERSISTENT[key.tile]
+    programs = [persistent(kind._replace(trans_b=True), tile, key.dtype("d"), False)]
+    if not kind.trans_b:
+        programs.append(turned("uint8"))
+
+    def launch(run, a, b, scale_a, scale_b, d):
+        if a.numel() == 0:
+            schedules.empty_sum(d)
+            return
+        if not kind.trans_b:
+            turned_b = b.new_empty(b.shape[0], b.shape[2], b.shape[1])
+            run[1](b.view(torch.uint8), turned_b.view(torch.uint8))
+            run, b = run[0], turned_b
+        run(a, b, scale_a.view(1), scale_b.view(1), d.view(-1)[:1], d, workers(d, tile))
+
+    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma", "tma_store"))
+
+
+def bmm_fp8_general(key: Key) -> Kernel:
+    """Any sizes: tiles are loaded element by element under a guard and multiplied in float16."""
+    program = general(operands(key), GENERAL, key.dtype("d"), False)
+
+    def launch(run, a, b, scale_a, scale_b, d):
+        if a.numel() == 0:
+            schedules.empty_sum(d)
+            return
+        run(a, b, scale_a.view(1), scale_b.view(1), d.view(-1)[:1], d)
+
+    return Kernel(program, launch=launch, claims=("wgmma",))

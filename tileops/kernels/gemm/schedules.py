@@ -1,0 +1,79 @@
+"""Schedules and epilogues: which tiles of the output a block computes, and how they leave."""
+
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernels.gemm.tiles import F32
+
+SMS = 132
+PANEL = 8  # rows of tiles that are walked together, so that what they load is shared through the L2 cache
+SUM, LOADS = 512, 8  # elements of a block that adds partial products, and how many it loads at a time
+
+
+def place(i: Any, tm: Any, tn: Any) -> tuple[Any, Any]:
+    """Row and column of the i-th of ``tm`` by ``tn`` tiles, down the columns of one panel after another."""
+    first = T.truncdiv(i, PANEL * tn) * PANEL
+    height = T.min(PANEL, tm - first)
+    inside = T.truncmod(i, PANEL * tn)
+    return first + T.truncmod(inside, height), T.truncdiv(inside, height)
+
+
+def matrix(i: Any, count: Any, lead: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    """Leading index of the i-th tile, and which of the ``count`` tiles of its matrix it is."""
+    return ((T.truncdiv(i, count),), T.truncmod(i, count)) if lead else ((), i)
+
+
+@T.macro
+def share_chip(tile):
+    """Registers for loading and computing threads, where some blocks shall share a multiprocessor."""
+    T.annotate_min_blocks_per_sm(tile.blocks)
+    T.annotate_producer_reg_dealloc(tile.registers[0])
+    T.annotate_consumer_reg_alloc(tile.registers[1])
+
+
+@T.macro
+def rescale(acc, scale_a, scale_b, rows, cols):
+    """The scales of whole float8 operands."""
+    for i, j in T.Parallel(rows, cols):
+        acc[i, j] *= scale_a[0] * scale_b[0]
+
+
+@T.macro
+def add_bias(acc, bias, col, n, rows, cols):
+    """A bias of each column."""
+    for i, j in T.Parallel(rows, cols):
+        acc[i, j] += T.if_then_else(col + j < n, T.cast(bias[T.min(col + j, n - 1)], F32), T.float32(0))
+
+
+@T.macro
+def store(acc, out, D, at, row, col, tile):
+    """The sums leave through shared memory, by TMA; what lies outside of the output is dropped."""
+    if tile.pieces == 1:
+        T.copy(acc, out)
+        T.copy(out, D[(*at, slice(row, row + tile.rows), slice(col, col + tile.cols))])
+    else:
+        width = tile.cols // tile.pieces
+        for piece in T.unroll(tile.pieces):
+            left = col + piece * width
+            T.copy(acc[:, piece * width : (piece + 1) * width], out)
+            T.copy(out, D[(*at, slice(row, row + tile.rows), slice(left, left + width))])
+
+
+def tiles(m: int, n: int, rows: int, cols: int) -> int:
+    """How many tiles cover an output."""
+    return -(-m // rows) * -(-n // cols)
+
+
+def share(steps: int, count: int) -> int:
+    """Steps of K for each block where ``count`` output tiles are split until they fill the chip."""
+    return max(4, -(-steps // max(1, SMS // count)))
+
+
+def empty_sum(d: torch.Tensor, bias: torch.Tensor | None = None) -> None:
+    """A sum of no terms."""
+    if bias is None:
+        d.zero_()
+    else:
+        d.copy_(bias.expand_as(d))

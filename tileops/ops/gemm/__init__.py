@@ -1,0 +1,1 @@
+"""Matrix multiplication, a module for each kind of operand."""
