@@ -161,12 +161,12 @@ INTEGER: dict[str, Callable[..., Any]] = {
 
 def _bounds(dtype: str, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Absent bounds are the ends of the dtype's range; of an integer's bounds only whole parts count."""
-    if dtype not in RANGE:
-        ends = -math.inf if low is None else low, math.inf if high is None else high
-        return (*(ends if ends[0] == ends[0] and ends[1] == ends[1] else (math.nan, math.nan)), 0.0)
-    least, most = RANGE[dtype]
-    ends = (least if low is None else int(low), most if high is None else int(high))
-    return (*(min(max(end, least), most) for end in ends), 0)
+    if dtype in RANGE:
+        least, most = RANGE[dtype]
+        low, high = least if low is None else int(low), most if high is None else int(high)
+        return min(max(low, least), most), min(max(high, least), most), 0
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    return (math.nan, math.nan, 0.0) if math.isnan(low) or math.isnan(high) else (low, high, 0.0)
 
 
 def _replacements(dtype: str, nan: float, posinf: float | None, neginf: float | None) -> tuple[Any, Any, Any]:

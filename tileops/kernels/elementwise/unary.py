@@ -43,7 +43,7 @@ def _unary(key: Key, name: str) -> Kernel:
     (_, declared), (_, returned) = key.dtypes
     dtype, out = stored(declared), stored(returned)
     floating = "float" in dtype or "float" in out
-    widest = max(dtype, out, key=ITEM_SIZE.get)
+    widest = out if ITEM_SIZE[out] > ITEM_SIZE[dtype] else dtype
     block = THREADS * 32 // ITEM_SIZE[widest]
     n = T.dynamic("n", "int64")
 

@@ -46,7 +46,7 @@ def _table(shape: str, wrong: tuple[dict[str, int], ...], says: str, flops: int,
             good("float32", False, 14),
         ],
         [
-            *(Bad(says, probe(**change)) for change in wrong),
+            *(Bad(says, probe("float32", **change)) for change in wrong),
             Bad("the dtypes", probe("float64")),
             Bad("the dtypes", probe("int32")),
         ],
