@@ -136,12 +136,7 @@ if TYPE_CHECKING:
         AdaLayerNormZeroFwdOp,
     )
     from tileops.ops.normalization.batch import (
-        BatchNormBwdOp,
         BatchNormFwdOp,
-    )
-    from tileops.ops.normalization.groups import (
-        GroupNormFwdOp,
-        InstanceNormFwdOp,
     )
     from tileops.ops.normalization.rows import (
         FusedAddLayerNormFwdOp,
@@ -155,33 +150,10 @@ if TYPE_CHECKING:
     from tileops.ops.quantization import (
         FP8QuantFwdOp,
     )
-    from tileops.ops.reduction.extremes import (
-        AmaxFwdOp,
-        AminFwdOp,
-        ArgmaxFwdOp,
-        ArgminFwdOp,
-    )
-    from tileops.ops.reduction.logic import (
-        AllFwdOp,
-        AnyFwdOp,
-        CountNonzeroFwdOp,
-    )
-    from tileops.ops.reduction.moments import (
-        StdFwdOp,
-        VarFwdOp,
-        VarMeanFwdOp,
-    )
-    from tileops.ops.reduction.norms import (
-        InfNormFwdOp,
-        L1NormFwdOp,
-        L2NormFwdOp,
-    )
     from tileops.ops.reduction.softmax import (
         SoftmaxFwdOp,
     )
     from tileops.ops.reduction.sums import (
-        MeanFwdOp,
-        ProdFwdOp,
         SumFwdOp,
     )
     from tileops.ops.rope.plain import (
@@ -203,14 +175,7 @@ __all__ = [
     "AdaLayerNormZeroFwdOp",
     "AddFwdOp",
     "AlibiFwdOp",
-    "AllFwdOp",
-    "AmaxFwdOp",
-    "AminFwdOp",
-    "AnyFwdOp",
-    "ArgmaxFwdOp",
-    "ArgminFwdOp",
     "AvgPool2dFwdOp",
-    "BatchNormBwdOp",
     "BatchNormFwdOp",
     "BitwiseAndFwdOp",
     "BitwiseNotFwdOp",
@@ -223,7 +188,6 @@ __all__ = [
     "ClampFwdOp",
     "ClampScalarFwdOp",
     "CosFwdOp",
-    "CountNonzeroFwdOp",
     "DivFwdOp",
     "DropoutFwdOp",
     "EluFwdOp",
@@ -242,20 +206,15 @@ __all__ = [
     "GeluTanhAndMulFwdOp",
     "GemmFp8FwdOp",
     "GemmFwdOp",
-    "GroupNormFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GtFwdOp",
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
-    "InfNormFwdOp",
-    "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
-    "L1NormFwdOp",
-    "L2NormFwdOp",
     "LayerNormFwdOp",
     "LeFwdOp",
     "LeakyReluFwdOp",
@@ -270,7 +229,6 @@ __all__ = [
     "MaskedFillFwdOp",
     "MaskedFillScalarFwdOp",
     "MaximumFwdOp",
-    "MeanFwdOp",
     "MinimumFwdOp",
     "MishFwdOp",
     "MoeUnpermuteFwdOp",
@@ -280,7 +238,6 @@ __all__ = [
     "NegFwdOp",
     "PowFwdOp",
     "PreluFwdOp",
-    "ProdFwdOp",
     "RMSNormFwdOp",
     "ReciprocalFwdOp",
     "ReluFwdOp",
@@ -303,13 +260,10 @@ __all__ = [
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
-    "StdFwdOp",
     "SubFwdOp",
     "SumFwdOp",
     "TanhFwdOp",
     "TruncFwdOp",
-    "VarFwdOp",
-    "VarMeanFwdOp",
     "WhereFwdOp",
     # end of operators
 ]
@@ -321,14 +275,7 @@ _MODULES = {
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
     "AddFwdOp": "elementwise.binary",
     "AlibiFwdOp": "elementwise.position",
-    "AllFwdOp": "reduction.logic",
-    "AmaxFwdOp": "reduction.extremes",
-    "AminFwdOp": "reduction.extremes",
-    "AnyFwdOp": "reduction.logic",
-    "ArgmaxFwdOp": "reduction.extremes",
-    "ArgminFwdOp": "reduction.extremes",
     "AvgPool2dFwdOp": "pool",
-    "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
     "BitwiseAndFwdOp": "elementwise.logic",
     "BitwiseNotFwdOp": "elementwise.predicates",
@@ -341,7 +288,6 @@ _MODULES = {
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
-    "CountNonzeroFwdOp": "reduction.logic",
     "DivFwdOp": "elementwise.quotients",
     "DropoutFwdOp": "dropout",
     "EluFwdOp": "elementwise.rectifiers",
@@ -360,20 +306,15 @@ _MODULES = {
     "GeluTanhAndMulFwdOp": "elementwise.gated",
     "GemmFp8FwdOp": "gemm.float8",
     "GemmFwdOp": "gemm.dense",
-    "GroupNormFwdOp": "normalization.groups",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
     "GroupedQueryAttentionDenseFwdOp": "attention",
     "GtFwdOp": "elementwise.comparison",
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
-    "InfNormFwdOp": "reduction.norms",
-    "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
-    "L1NormFwdOp": "reduction.norms",
-    "L2NormFwdOp": "reduction.norms",
     "LayerNormFwdOp": "normalization.rows",
     "LeFwdOp": "elementwise.comparison",
     "LeakyReluFwdOp": "elementwise.rectifiers",
@@ -388,7 +329,6 @@ _MODULES = {
     "MaskedFillFwdOp": "elementwise.ternary",
     "MaskedFillScalarFwdOp": "elementwise.ternary",
     "MaximumFwdOp": "elementwise.between",
-    "MeanFwdOp": "reduction.sums",
     "MinimumFwdOp": "elementwise.between",
     "MishFwdOp": "elementwise.smooth",
     "MoeUnpermuteFwdOp": "moe",
@@ -398,7 +338,6 @@ _MODULES = {
     "NegFwdOp": "elementwise.signs",
     "PowFwdOp": "elementwise.binary",
     "PreluFwdOp": "elementwise.ternary",
-    "ProdFwdOp": "reduction.sums",
     "RMSNormFwdOp": "normalization.rows",
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
@@ -421,13 +360,10 @@ _MODULES = {
     "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",
-    "StdFwdOp": "reduction.moments",
     "SubFwdOp": "elementwise.binary",
     "SumFwdOp": "reduction.sums",
     "TanhFwdOp": "elementwise.functions",
     "TruncFwdOp": "elementwise.rounding",
-    "VarFwdOp": "reduction.moments",
-    "VarMeanFwdOp": "reduction.moments",
     "WhereFwdOp": "elementwise.ternary",
     # end of operators
 }

@@ -18,14 +18,18 @@ class ShapeError(ValueError):
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The broadcast shape, by PyTorch's rule."""
+    first = shapes[0]
+    if shapes.count(first) == len(shapes):  # most calls
+        return tuple(first)
     rank = max(map(len, shapes))
-    out = []
-    for d in range(rank):
-        sizes = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
-        large = [x for x in sizes if x != 1]
-        if any(x != large[0] for x in large):
-            raise ShapeError(f"shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast")
-        out.append(large[0] if large else 1)
+    out = [1] * rank
+    for shape in shapes:
+        for d, size in enumerate(shape, rank - len(shape)):
+            if size == 1 or size == out[d]:
+                continue
+            if out[d] != 1:
+                raise ShapeError(f"shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast")
+            out[d] = size
     return tuple(out)
 
 
