@@ -33,10 +33,10 @@ def test_rows_of_a_need_not_be_aligned(tile):
         check(run, "float16", m, n, k, False, True)
 
 
-@pytest.mark.parametrize("rows", [64, 128])
-def test_split(rows):
+@pytest.mark.parametrize("tile", ["64x128", "128x128"])
+def test_split(tile):
     """One piece; pieces of equal size; a last piece that is shorter; a last tile of K that is cut off."""
-    run = build(kernels.gemm_split, ("a", "b"), "float16", trans_a=False, trans_b=True, rows=rows)
+    run = build(kernels.gemm_split, ("a", "b"), "float16", trans_a=False, trans_b=True, tile=tile)
     for m, n, k in [(1, 8, 64), (17, 72, 512), (65, 136, 2312)]:
         check(run, "float16", m, n, k, False, True)
 

@@ -47,10 +47,10 @@ GEMM = Expected(
         ),
         Good(_mm((64, 2048), (48, 2048)), ((64, 48),), "split", run=True),
         *_served(64, 48, 72, "tma", tile="64x128"),
-        *_served(64, 48, 2048, "split", rows=64),
-        *_served(72, 48, 2048, "split", rows=128),
+        *_served(64, 48, 2048, "split", tile="64x128"),
+        *_served(72, 48, 2048, "split", tile="128x128"),
         *_served(64, 48, 2040, "tma"),
-        *_served(128, 128 * 33, 2048, "split", rows=128),
+        *_served(128, 128 * 33, 2048, "split", tile="128x128"),
         *_served(128, 128 * 34, 2048, "tma", tile="64x128"),
         # waves of 132 blocks x 580, 464, 388 and 263: 9280 beats 9744, 12416, 16569; and so on
         *_served(8192, 8192, 64, "tma", tile="256x128"),

@@ -30,6 +30,12 @@ PERSISTENT = {
 }
 """Output tiles of blocks that stay: a result leaves while the next tile's operands come in."""
 
+SPLIT = {
+    "64x128": Tile(64, 128, 6, 128),
+    "128x128": Tile(128, 128, 4, 256),
+}
+"""Output tiles of which several blocks each sum a part of K."""
+
 
 def operands(key: Key) -> Operands:
     """What the key's operator multiplies; a batched one has a leading dimension and no switches."""
@@ -129,7 +135,10 @@ def gemm_tma(key: Key) -> Kernel:
 
 
 def partial_sums(kind: Operands, tile: Tile) -> Any:
-    """The blocks that share an output tile split K and leave float32 sums in a workspace."""
+    """The blocks that share an output tile split K and leave float32 sums in a workspace.
+
+    The program that adds them may be brought onto the chip while this one runs.
+    """
     m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
     a_shape, b_shape = kind.stored(m, n, k)
     dtype, bm, bn, splits = kind.dtype, tile.rows, tile.cols, T.dynamic("splits")
@@ -141,6 +150,7 @@ def partial_sums(kind: Operands, tile: Tile) -> Any:
     ):
         with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), splits, threads=tile.threads) as (bx, by, bz):
             chip, out = allocate(kind, tile), T.alloc_shared((bm, bn), F32)
+            T.pdl_trigger()
             T.clear(chip.acc)
             steps = T.max(0, T.min(per, T.ceildiv(k, tile.depth) - bz * per))
             multiply(A, B, (), chip, ((), ()), by * bm, bx * bn, bz * per, steps, kind, tile)
@@ -159,6 +169,7 @@ def total_sums(dtype: str) -> Any:
         with T.Kernel(T.ceildiv(size, SUM), threads=128) as bx:
             parts, acc = T.alloc_fragment((LOADS, SUM), F32), T.alloc_fragment((SUM,), F32)
             T.clear(acc)
+            T.pdl_sync()
             for s in T.serial(T.ceildiv(splits, LOADS)):
                 T.copy(P[s * LOADS : (s + 1) * LOADS, bx * SUM : (bx + 1) * SUM], parts)
                 T.reduce_sum(parts, acc, dim=0, clear=False)
@@ -172,7 +183,7 @@ def gemm_split(key: Key) -> Kernel:
 
     The second kernel adds them in a fixed order, so two runs are bitwise equal. Bound: bytes of b.
     """
-    kind, tile = operands(key), Tile(key.rows, 128, *((6, 128) if key.rows == 64 else (4, 256)))
+    kind, tile = operands(key), SPLIT[key.tile]
 
     def launch(run, a, b, d):
         depth, (m, n) = a.shape[0 if kind.trans_a else 1], d.shape
