@@ -85,7 +85,7 @@ class Size(NamedTuple):
 
     op: str
     sizes: tuple[int, ...]
-    candidates: dict[str, Sequence[str]]
+    candidates: Mapping[str, Sequence[str]]
     static: Mapping[str, Any] = MappingProxyType({})
 
     @property
@@ -106,7 +106,8 @@ SIZES = [
         (8192, 8192, 8192), (4096, 2112, 7168), (4096, 7168, 2048), (4096, 4096, 7168), (4096, 24576, 1536),
         (2048, 4096, 4096), (4096, 4096, 4096), (16384, 6144, 4096), (8192, 28672, 8192),
     ]),
-    *(Size("BmmFwdOp", s, SOME_OF_A_BATCH) for s in [(64, 128, 2048, 128), (64, 128, 128, 2048), (128, 128, 512, 128),
+    *(Size("BmmFwdOp", s, SOME_OF_A_BATCH) for s in [
+        (64, 128, 2048, 128), (64, 128, 128, 2048), (128, 128, 512, 128),
                                           (128, 64, 1536, 2048), (16, 512, 512, 512)]),
     *(Size("BmmFwdOp", s, MANY) for s in [(4, 4096, 4096, 4096), (8, 2048, 2048, 2048),
                                           (128, 4096, 128, 512), (128, 512, 512, 2048)]),
