@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tileops.ops import _MODULES
-from tileops.spec import OpSpec
+from tileops.spec import OpSpec, all_specs
 from tileops_docs.sources import ROOT, Source, function
 
 __all__ = ["canonical", "defined_in", "entries", "identifier", "module", "page", "title"]
@@ -18,7 +18,7 @@ ENTRY = re.compile(r"^:::[ ]?(?P<path>[\w.]+)\s*$", re.MULTILINE)
 
 def module(name: str) -> str:
     """The module of a class below `tileops.ops`: "normalization", "elementwise.activation"."""
-    return str(_MODULES[name])
+    return str(_MODULES.get(name) or all_specs()[name].family)
 
 
 def canonical(name: str) -> str:

@@ -40,11 +40,11 @@ class _Comparison:
     def check(self, required: Required) -> Iterator[Finding]:
         shown = self.by_canonical.get(required.canonical, [])
         own = [s for s in shown if s.own]
-        in_nav = [s for s in shown if self.docs.pages[s.directive.page].in_nav]
+        in_nav = [s for s in shown if self._reached(s)]
         if required.parent and not shown:
             yield from self._method(required)
             return
-        if required.op and not own:
+        if required.op and not own and self.project.requires("pages"):
             yield self._missing(required, shown)
             return
         if not shown:
@@ -55,12 +55,22 @@ class _Comparison:
             problem = f"its only entry is on {at.page}, which is not in the nav"
             yield self._finding(required, "outside-nav", problem, at)
             return
-        if len(shown) > 1:
+        if self.project.requires("unique") and self._twice(shown):
             yield self._duplicate(required, shown)
-        for place in own:
+        for place in own if self.project.requires("pages") else ():
             yield from self._heading(required, place)
-        if required.op and own:
+        if required.op and own and self.project.requires("pages"):
             yield from self._wrong_page(required, own[0])
+
+    def _twice(self, shown: list[Shown]) -> bool:
+        """Whether one page, or two that are no translations of each other, show it twice."""
+        places = [self.docs.pages[s.directive.page] for s in shown]
+        return len({page.file for page in places}) < len(places) or len({page.neutral for page in places}) > 1
+
+    def _reached(self, shown: Shown) -> bool:
+        """Whether its page, or one that it is a translation of, is in the nav."""
+        page = self.docs.pages[shown.directive.page]
+        return page.in_nav or any(p.in_nav for p in self.docs.shown if p.neutral == page.neutral)
 
     def _finding(self, required: Required, code: str, problem: str, at: Directive | None = None) -> Finding:
         why = "; ".join(required.why)
@@ -100,18 +110,21 @@ class _Comparison:
             at = names[close]
             return f"`::: {at.identifier}` in {at.page} may be meant for it", at.page, at.line
         if around := self._around(required):
-            at, options = around
-            return why_not_shown(required.obj, at, options), at.page, at.line
+            at, obj, options = around
+            why = why_not_shown(required.obj, at, obj, options)
+            return f"in scope but not rendered: {why}", at.page, at.line
         return None
 
-    def _around(self, required: Required) -> tuple[Directive, PythonOptions] | None:
-        """The entry of the module or class that the name is in."""
-        for directive, obj, options in self.rendering.targets:
-            if required.canonical.startswith(f"{obj.path}.") and (
-                obj.is_module or obj.path == required.parent
-            ):
-                return directive, options
-        return None
+    def _around(self, required: Required) -> tuple[Directive, Any, PythonOptions] | None:
+        """The entry of the nearest module or class that the name is in, or of a module that imports it."""
+        paths = [required.canonical, required.entry]
+        found = [
+            (directive, obj, options)
+            for directive, obj, options in self.rendering.targets
+            if any(path.startswith(f"{obj.path}.") for path in paths)
+            and (obj.is_module or obj.path == required.parent)
+        ]
+        return max(found, key=lambda each: len(each[1].path), default=None)
 
     def _method(self, required: Required) -> Iterator[Finding]:
         if required.parent not in self.by_canonical:
@@ -121,8 +134,9 @@ class _Comparison:
             at = self.by_canonical[required.parent][0].directive
             yield self._finding(required, "missing-member", f"`::: {at.identifier}` does not show it", at)
             return
-        at, options = around
-        yield self._finding(required, "missing-member", why_not_shown(required.obj, at, options), at)
+        at, obj, options = around
+        why = f"in scope but not rendered: {why_not_shown(required.obj, at, obj, options)}"
+        yield self._finding(required, "missing-member", why, at)
 
     def _duplicate(self, required: Required, shown: list[Shown]) -> Finding:
         places = [f"`::: {s.directive.identifier}` in {_place(s.directive)}" for s in shown]
@@ -140,11 +154,10 @@ class _Comparison:
             yield self._finding(required, "no-inventory", problem, place.directive)
 
     def _wrong_page(self, required: Required, place: Shown) -> Iterator[Finding]:
-        page = page_for(self.project, self.docs, self.rendering, required)
-        stem = page.rpartition("/")[2].removesuffix(".md")
         have = place.directive.page.rpartition("/")[2].removesuffix(".md")
-        family = required.op.family if required.op else stem
+        family = required.op.family if required.op else have
         if have != family and not have.startswith(f"{family}_"):
+            page = page_for(self.project, self.docs, self.rendering, required)
             problem = f"its entry is on {place.directive.page}, and its family is {family}"
             at = place.directive
             why = "; ".join(required.why)
@@ -154,16 +167,23 @@ class _Comparison:
         """Entries for what is not public, and entries for what does not exist."""
         known = {r.entry.rpartition(".")[2]: r.entry for r in self.surface.required.values()}
         for directive in self.rendering.unknown:
+            if not self._is_read(directive.identifier):
+                continue
             problem = "no such name in the sources"
             if close := _closest(directive.identifier, known):
                 problem += f"; perhaps `::: {known[close]}`"
             yield Finding("unknown", directive.identifier, problem, file=directive.page, line=directive.line)
-        for directive, obj, _ in self.rendering.targets:
+        for directive, obj, _ in self.rendering.targets if self.project.requires("public") else ():
             if not self._is_public(obj):
                 problem = "it has an entry and is not public: no `__all__` names it"
                 yield Finding(
                     "not-public", directive.identifier, problem, file=directive.page, line=directive.line
                 )
+
+    def _is_read(self, identifier: str) -> bool:
+        """Whether a path is of a package that is checked; where `public` is required, every path is to be."""
+        top = identifier.partition(".")[0]
+        return self.project.requires("public") or top in {p.partition(".")[0] for p in self.project.packages}
 
     def _is_public(self, obj: Any) -> bool:
         if obj.path in self.surface.required or obj.path in self.surface.modules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,13 +14,15 @@ from markdown.extensions import Extension
 from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import ConfigurationError, MkDocsException
-from mkdocs.structure.files import File, InclusionLevel, get_files, set_exclusions
+from mkdocs.structure.files import File, Files, InclusionLevel, get_files, set_exclusions
 from mkdocs.structure.nav import get_navigation
 from mkdocs.utils import meta
 from mkdocstrings import AutoDocProcessor
 
 from .lost import mentions, reason_lost
 from .project import Project, Unusable
+
+_MAKES_NAV = {"literate-nav", "awesome-nav", "awesome-pages", "section-index", "monorepo", "api-autonav"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Page:
     content: str
     state: str
     in_nav: bool = False
+    neutral: str = ""  # its path without the language, the same for all translations
     directives: list[Directive] = field(default_factory=list)
 
     @property
@@ -101,10 +104,13 @@ class Recorder:
     # The tree processors run on inline text and cannot meet an entry, apart from these, which parse blocks.
     _PARSING = ("footnote",)
 
-    def __init__(self, config: MkDocsConfig) -> None:
+    def __init__(self, config: MkDocsConfig, without: Sequence[str] = ()) -> None:
         self._found: list[tuple[str, int, str]] = []
         extensions = [*config.markdown_extensions, _RecorderExtension(self._found)]
         self._md = markdown.Markdown(extensions=extensions, extension_configs=config.mdx_configs or {})
+        for name in without:
+            if name in self._md.preprocessors:
+                self._md.preprocessors.deregister(name)
 
     def entries(self, text: str) -> list[tuple[str, int, str]]:
         """Identifier, heading level and option block of each entry, in order."""
@@ -127,22 +133,67 @@ def read_docs(project: Project) -> Docs:
     if plugin is None:
         raise Unusable(f"{project.config.name}: there is no mkdocstrings plugin in it", project.config.name)
     handlers = plugin.config.handlers or {}
-    recorder = Recorder(config)
+    recorder = Recorder(config, project.without)
     files = get_files(config)
+    if project.generated_pages:
+        files = _with_generated(project, files, config)
     set_exclusions(files, config)
-    nav = {page.file.src_uri for page in get_navigation(files, config).pages}
+    nav = _nav(files, config)
+    languages = translated_to(project, config)
     pages: dict[str, Page] = {}
     for file in sorted((f for f in files if f.is_documentation_page()), key=lambda f: f.src_uri):
         page = _read_page(project, file)
-        page.in_nav = file.src_uri in nav
+        page.in_nav = nav is None or file.src_uri in nav
+        page.neutral = neutral(page.uri, languages)
         if page.state == "shown":
             page.directives = list(_record(recorder, page))
         pages[page.file] = page
     return Docs(config, pages, dict(handlers.get("python") or {}), recorder)
 
 
+def _nav(files: Files, config: MkDocsConfig) -> set[str] | None:
+    """The pages that readers reach by the navigation; `None` where a plugin makes it and only it knows."""
+    if _MAKES_NAV & set(config.plugins):
+        return None
+    return {page.file.src_uri for page in get_navigation(files, config).pages}
+
+
+def _with_generated(project: Project, files: Files, config: MkDocsConfig) -> Files:
+    """The files with those that hooks and plugins add."""
+    try:
+        config.plugins.on_startup(command="build", dirty=False)
+        return config.plugins.on_files(files, config=config)
+    except Exception as error:
+        name = project.relative(project.config)
+        raise Unusable(f"{name}: the pages that are generated: {error}", name) from error
+
+
+def translated_to(project: Project, config: MkDocsConfig) -> set[str]:
+    """The languages of the site: of the project's settings, of the i18n plugin, of the theme's selector."""
+    found = set(project.languages)
+    plugin = config.plugins.get("i18n")
+    for language in getattr(getattr(plugin, "config", None), "languages", None) or []:
+        found.add(str(language.get("locale") if isinstance(language, dict) else language.locale))
+    for other in config.extra.get("alternate") or []:
+        if isinstance(other, dict) and other.get("lang"):
+            found.add(str(other["lang"]))
+    return found
+
+
+def neutral(uri: str, languages: set[str]) -> str:
+    """The path of a page without its language: "fr/api.md" and "api.fr.md" are "api.md"."""
+    path = PurePosixPath(uri)
+    parts = [
+        part for n, part in enumerate(path.parts) if n != 0 or part not in languages or len(path.parts) == 1
+    ]
+    stem, _, language = path.stem.rpartition(".")
+    if stem and language in languages:
+        parts[-1] = f"{stem}{path.suffix}"
+    return "/".join(parts)
+
+
 def _load(project: Project) -> MkDocsConfig:
-    name = project.config.name
+    name = project.relative(project.config)
     if not project.config.is_file():
         raise Unusable(f"{name}: not found in {project.root}", name)
     try:
@@ -167,10 +218,10 @@ def _refused(project: Project) -> str:
 
 
 def _read_page(project: Project, file: File) -> Page:
-    path = Path(str(file.abs_src_path))
-    name = project.relative(path)
+    path = Path(str(file.abs_src_path)) if file.abs_src_path else None
+    name = project.relative(path) if path else file.src_uri  # a page that is made at build has no file
     try:
-        source = path.read_text(encoding="utf-8-sig")
+        source = path.read_text(encoding="utf-8-sig") if path else file.content_string
     except (OSError, UnicodeDecodeError) as error:
         raise Unusable(f"{name}: cannot be read: {error}", name) from error
     content, _ = meta.get_data(source)

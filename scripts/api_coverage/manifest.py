@@ -42,6 +42,8 @@ class ManifestOp:
 
 def read_manifest(project: Project) -> dict[str, ManifestOp]:
     """Every operator by name, in the order of the files."""
+    if project.manifest is None:
+        return {}
     where = project.relative(project.manifest)
     if not project.manifest.is_dir():
         raise Unusable(f"{where}/: there is no manifest folder in {project.root}", where)
@@ -50,7 +52,7 @@ def read_manifest(project: Project) -> dict[str, ManifestOp]:
         raise Unusable(f"{where}/: holds no YAML file", where)
     found: dict[str, ManifestOp] = {}
     for path in files:
-        for op in _read_file(path, project.relative(path)):
+        for op in _read_file(path, project.relative(path), project.requires("pages")):
             if op.name in found:
                 other = found[op.name]
                 also = f"is also in {other.file}:{other.line}"
@@ -59,21 +61,23 @@ def read_manifest(project: Project) -> dict[str, ManifestOp]:
     return found
 
 
-def _read_file(path: Path, file: str) -> list[ManifestOp]:
+def _read_file(path: Path, file: str, full: bool) -> list[ManifestOp]:
     node, data = load_yaml(path, file)
     if data is None:
         return []
     if not isinstance(data, dict) or not isinstance(node, yaml.MappingNode):
         raise Unusable(f"{file}:1: the file is not a mapping of operators", file, 1)
     lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
-    return [_read_entry(str(name), entry, file, lines.get(str(name), 1)) for name, entry in data.items()]
+    return [_read_entry(str(n), entry, file, lines.get(str(n), 1), full) for n, entry in data.items()]
 
 
 def load_yaml(path: Path, file: str) -> tuple[Any, Any]:
     """The node tree, which knows lines, and the data of a YAML file."""
     text = path.read_text(encoding="utf-8")
     try:
-        return yaml.compose(text, Loader=_Loader), yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return node, loader.construct_document(node) if node is not None else None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
@@ -81,13 +85,17 @@ def load_yaml(path: Path, file: str) -> tuple[Any, Any]:
         raise Unusable(f"{file}:{line}: not YAML: {problem}", file, line) from error
 
 
-def _read_entry(name: str, entry: Any, file: str, line: int) -> ManifestOp:
+def _read_entry(name: str, entry: Any, file: str, line: int, full: bool) -> ManifestOp:
+    """One entry; `full` ones have a family and a known status."""
+
     def refuse(what: str) -> Unusable:
         return Unusable(f"{file}:{line}: {name} {what}", file, line)
 
     if not isinstance(entry, dict):
         raise refuse("is not a mapping")
     status, family = entry.get("status"), entry.get("family")
+    if not full and isinstance(status, str) and status:
+        return ManifestOp(name, str(family or ""), status, file, line)
     if status not in STATUSES:
         raise refuse(f"has status {status!r}; known are {', '.join(STATUSES)}")
     if not isinstance(family, str) or not family:
@@ -95,7 +103,7 @@ def _read_entry(name: str, entry: Any, file: str, line: int) -> ManifestOp:
     signature = entry.get("signature") or {}
     if not isinstance(signature, dict):
         raise refuse("has a signature that is not a mapping")
-    slots = {part: signature.get(part) or {} for part in ("inputs", "params", "outputs")}
+    slots = {part: signature.get(part) or {} for part in ("inputs", "params", "call", "outputs")}
     if bad := [part for part, value in slots.items() if not isinstance(value, dict)]:
         raise refuse(f"has {bad[0]} that are not a mapping")
     rules = [rule for rule in signature.get("shape_rules") or [] if isinstance(rule, dict)]
@@ -106,7 +114,7 @@ def _read_entry(name: str, entry: Any, file: str, line: int) -> ManifestOp:
         file=file,
         line=line,
         inputs=tuple(slots["inputs"]),
-        params=tuple(slots["params"]),
+        params=(*slots["params"], *slots["call"]),
         outputs=tuple(slots["outputs"]),
         rows=tuple(_rows(slots["inputs"] | slots["outputs"], signature.get("dtype_combos"))),
         messages=tuple(str(rule["message"]) for rule in rules if "message" in rule),

@@ -24,15 +24,15 @@ def check_site(project: Project, docs: Docs, surface: Surface, site: Path) -> li
     """Everything that a reader of the built site would miss."""
     pages = {path.relative_to(site).as_posix(): parse(path) for path in sorted(site.rglob("*.html"))}
     sources = {url: page.file for page in docs.shown for url in page.urls}
-    findings = list(_entries(surface, sources, site, pages))
-    for url, page in pages.items():
+    blocks = project.requires("pages")
+    findings = list(_entries(surface, sources, site, pages, blocks))
+    for url, page in pages.items() if blocks else ():
         findings += _text(sources.get(url, url), page)
-    findings += check_assets(sources, site, pages)
-    return findings
+    return [*findings, *(check_assets(sources, site, pages) if blocks else ())]
 
 
 def _entries(
-    surface: Surface, sources: dict[str, str], site: Path, pages: dict[str, Node]
+    surface: Surface, sources: dict[str, str], site: Path, pages: dict[str, Node], blocks: bool
 ) -> Iterator[Finding]:
     path = site / "objects.inv"
     if not path.is_file():
@@ -47,17 +47,20 @@ def _entries(
             continue
         url, _, anchor = item.uri.partition("#")
         url = f"{url}index.html" if url.endswith("/") or not url else url
-        yield from _entry(required, pages.get(url), anchor.replace("$", item.name), sources.get(url, url))
+        anchor = anchor.replace("$", item.name)
+        yield from _entry(required, pages.get(url), anchor, sources.get(url, url), blocks)
 
 
-def _entry(required: Required, page: Node | None, anchor: str, source: str) -> Iterator[Finding]:
+def _entry(
+    required: Required, page: Node | None, anchor: str, source: str, blocks: bool
+) -> Iterator[Finding]:
     heading = next(page.find("id", anchor), None) if page is not None else None
-    if page is None or heading is None or _is_hidden(heading):
+    if page is None or heading is None or (blocks and _is_hidden(heading)):
         yield _finding(required, "not-on-page", f"the built page has no visible place `#{anchor}`", source)
         return
-    if not re.fullmatch("h[1-6]", heading.tag):
+    if blocks and not re.fullmatch("h[1-6]", heading.tag):
         yield _finding(required, "headless", "its place on the built page is no heading", source)
-    if required.op is None:
+    if required.op is None or not blocks:
         return
     block = next(page.find("data-op", required.op.name), None)
     if block is None or "op-manifest" not in block.classes or _is_hidden(block):

@@ -15,7 +15,7 @@ from .surface import Required
 def page_for(project: Project, docs: Docs, rendering: Rendering, required: Required) -> str:
     """The page that should hold the entry: the family's, else the one that holds its neighbours."""
     api = _api_folder(project, docs)
-    if required.op:
+    if required.op and required.op.family:
         family = required.op.family
         of_family = re.compile(rf"{re.escape(family)}(_\w+)?\.md")
         pages = [name for name in docs.pages if of_family.fullmatch(PurePosixPath(name).name)]
@@ -48,10 +48,15 @@ def _writes_canonical(here: list[Directive], rendering: Rendering) -> bool:
 
 
 def _api_folder(project: Project, docs: Docs) -> str:
-    return f"{project.relative(docs.config.docs_dir)}/api"
+    """The folder that holds most entries."""
+    folders = Counter(p.file.rpartition("/")[0] for p in docs.shown for _ in p.directives)
+    return folders.most_common(1)[0][0] if folders else f"{project.relative(docs.config.docs_dir)}/api"
 
 
 def _pages_of_module(rendering: Rendering, required: Required) -> list[str]:
     module = required.canonical.rpartition(".")[0]
+    around = [d.page for d, obj, _ in rendering.targets if obj.is_module and obj.path == module]
     pages = [d.page for d, obj, _ in rendering.targets if obj.path.rpartition(".")[0] == module]
-    return [page for page, _ in Counter(pages).most_common()]
+    public = required.entry.rpartition(".")[0]
+    spelled = [d.page for d, _, _ in rendering.targets if d.identifier.rpartition(".")[0] == public]
+    return [page for page, _ in Counter(around + pages or spelled).most_common()]

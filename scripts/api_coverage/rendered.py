@@ -79,9 +79,15 @@ def follow(docs: Docs, config: PythonConfig, surface: Surface) -> Rendering:
     return rendering
 
 
-def why_not_shown(obj: Any, directive: Directive, options: PythonOptions) -> str:
-    """Why the entry of the parent, or of the module, leaves `obj` out."""
+def why_not_shown(obj: Any, directive: Directive, target: Any, options: PythonOptions) -> str:
+    """Why the entry of something around `obj`, whose object is `target`, leaves it out."""
     entry = f"`::: {directive.identifier}`"
+    while obj.parent is not None and obj.parent.path != target.path:
+        obj = obj.parent  # the part of it that the entry could show
+    if obj.is_module and not options.show_submodules:
+        return f"{entry} has `show_submodules: false`, and it is in the submodule {obj.name}"
+    if obj.parent is None:
+        return f"{entry} only imports it, and shows what is imported when `__all__` or `members` names it"
     if options.members is False or options.members == []:
         return f"{entry} has `members: {str(options.members).lower()}`"
     if isinstance(options.members, list) and obj.name not in options.members:
@@ -89,8 +95,15 @@ def why_not_shown(obj: Any, directive: Directive, options: PythonOptions) -> str
     if not options.show_if_no_docstring and not obj.has_docstring:
         return f"{entry} leaves out what has no docstring"
     if options.members is None and options.filters:
-        return f"{entry} has `filters` that leave it out"
+        return f"{entry} has `filters` that leave it out ({', '.join(_filters(options))})"
     return f"{entry} does not show it"
+
+
+def _filters(options: PythonOptions) -> list[str]:
+    """The filters as they are written."""
+    if isinstance(options.filters, str):
+        return [options.filters]
+    return [f"{'!' * excludes}{pattern.pattern}" for pattern, excludes in options.filters]
 
 
 def _read_options(docs: Docs, config: PythonConfig, directive: Directive) -> PythonOptions | Finding | None:

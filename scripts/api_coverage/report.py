@@ -43,6 +43,7 @@ class Report:
     allowed: list[str] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
     skipped: str = ""
+    fixed: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -54,6 +55,7 @@ def render(report: Report, form: str) -> str:
     if form == "json":
         return _json(report)
     lines = _annotations(report.findings) if form == "github" else _text(report.findings)
+    lines = [*(f"written: {what}" for what in report.fixed), *lines]
     return "\n".join([*lines, _closing(report)])
 
 
@@ -68,7 +70,8 @@ def render_unusable(message: str, file: str, line: int, form: str) -> str:
 
 def _closing(report: Report) -> str:
     times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.stages.items())
-    counted = f"{report.required} required names, {report.operators} of them operators"
+    counted = f"{report.required} required names"
+    counted += f", {report.operators} of them operators" if report.operators else ""
     allowed = f", {len(report.allowed)} excused" if report.allowed else ""
     skipped = f"; {report.skipped}" if report.skipped else ""
     if report.complete:

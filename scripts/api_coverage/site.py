@@ -62,9 +62,13 @@ def _sources(project: Project, docs: Docs) -> Iterator[Path]:
     yield project.config
     theme = docs.config.theme.custom_dir
     templates = docs.config.plugins["mkdocstrings"].config.custom_templates
-    folders = {Path(docs.config.docs_dir), project.manifest, *map(Path, docs.config.watch)}
+    folders = {Path(docs.config.docs_dir), *map(Path, docs.config.watch)}
+    folders |= {project.manifest} if project.manifest else set()
     folders |= {project.root / str(path) for path in (theme, templates) if path}
-    folders |= {project.root / name.partition(".")[0] for name in project.packages}
+    tops = {name.partition(".")[0] for name in project.packages}
+    folders |= {
+        at / top for at in (project.root, *project.search_paths) for top in tops if (at / top).exists()
+    }
     for name in _extensions(docs):
         package = name.partition(":")[0].partition(".")[0]
         folders |= {

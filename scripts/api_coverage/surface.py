@@ -61,18 +61,30 @@ class Surface:
             return None
 
 
+def search_paths(project: Project, configured: list[str]) -> list[str]:
+    """Where packages are looked for: named folders, those of the configuration, the root and `src`."""
+    own = [*project.search_paths, *(project.config.parent / path for path in configured)]
+    found = [path.resolve() for path in (*own, project.root, project.root / "src")]
+    return [str(path) for path in dict.fromkeys(found) if path.is_dir()]
+
+
 def load_sources(project: Project, style: str, search_paths: list[str]) -> GriffeLoader:
     """Every module of the packages, parsed and not imported."""
     loader = GriffeLoader(search_paths=search_paths, docstring_parser=Parser(style), allow_inspection=False)
     for package in sorted({name.partition(".")[0] for name in project.packages}):
-        folder = project.root / package
+        folders = [Path(path) / package for path in search_paths]
         try:
             loader.load(package, try_relative_path=False)
         except Exception as error:
+            for file in (folder / "__init__.py" for folder in folders):
+                if file.is_file():
+                    _parse(file, project)
+            where = ", ".join(dict.fromkeys(project.relative(path) for path in search_paths))
+            raise Unusable(f"package {package}: not found in {project.root} ({where})", package) from error
+        for folder in folders:
             if (folder / "__init__.py").is_file():
-                _parse(folder / "__init__.py", project)
-            raise Unusable(f"package {package}: not found in {project.root}", package) from error
-        _refuse_broken_modules(project, loader, folder)
+                _refuse_broken_modules(project, loader, folder)
+                break
     loader.resolve_aliases(implicit=False, external=False)
     return loader
 
@@ -90,14 +102,32 @@ def read_surface(project: Project, loader: GriffeLoader, manifest: dict[str, Man
         obj = surface.resolve(module)
         if obj is None or not obj.is_module:
             raise Unusable(f"module {module}: not found in {project.root}", module)
+        if not project.requires("exports") and not project.requires("public"):
+            continue
         names = _literal_all(surface, project, obj, unreadable)
+        if names is None:
+            names = _public_members(obj)
+            todo += [f"{obj.path}.{name}" for name in _public_modules(obj)]
         for name, line in names.items():
             todo += _export(surface, project, obj, name, line)
     for op in manifest.values():
         _require_operator(surface, project, op, project.operators in unreadable)
-    for required in list(surface.required.values()):
-        _require_methods(surface, project, required)
+    if project.requires("methods"):
+        for required in list(surface.required.values()):
+            _require_methods(surface, project, required)
     return surface
+
+
+def _public_members(module: Any) -> dict[str, int]:
+    """What a module without `__all__` has in public: what it defines itself, without an underscore."""
+    own = {name: member for name, member in module.members.items() if not member.is_alias}
+    public = {name: m for name, m in own.items() if not name.startswith("_") and not m.is_module}
+    return {name: m.lineno or 1 for name, m in public.items() if m.is_class or m.is_function}
+
+
+def _public_modules(module: Any) -> list[str]:
+    own = (member for member in module.members.values() if not member.is_alias and member.is_module)
+    return [member.name for member in own if not member.name.startswith("_")]
 
 
 def _refuse_broken_modules(project: Project, loader: GriffeLoader, folder: Path) -> None:
@@ -118,8 +148,13 @@ def _parse(path: Path, project: Project) -> ast.Module:
         raise Unusable(f"{file}:{line}: not Python: {error.msg}", file, line) from error
 
 
-def _literal_all(surface: Surface, project: Project, module: Any, unreadable: set[str]) -> dict[str, int]:
-    """The names of a literal `__all__` with their lines; griffe would read a computed one as empty."""
+def _literal_all(
+    surface: Surface, project: Project, module: Any, unreadable: set[str]
+) -> dict[str, int] | None:
+    """The names of a literal `__all__` with their lines; griffe would read a computed one as empty.
+
+    `None` for a module without one, where that is allowed.
+    """
     file = project.relative(module.filepath)
     names: dict[str, int] = {}
     seen = False
@@ -129,6 +164,8 @@ def _literal_all(surface: Surface, project: Project, module: Any, unreadable: se
             continue
         seen = True
         strings = list(_strings(value))
+        if None in strings and not project.requires("public"):
+            return {str(name): value.lineno for name in module.exports or ()}  # as far as griffe follows it
         if None in strings:
             problem = (
                 "its `__all__` is computed, which no tool reads without running it; write a literal list"
@@ -139,6 +176,8 @@ def _literal_all(surface: Surface, project: Project, module: Any, unreadable: se
             unreadable.add(module.path)
             return {}
         names |= {s.value: s.lineno for s in strings if s is not None}
+    if not seen and not project.requires("public"):
+        return None
     if not seen:
         problem = "it is public and has no `__all__`; write a literal list of its public names"
         surface.findings.append(Finding("no-all", module.path, problem, file=file, line=1))
@@ -180,6 +219,8 @@ def _export(surface: Surface, project: Project, module: Any, name: str, line: in
         return []  # metadata such as __version__ needs no entry
     path, file = f"{module.path}.{name}", project.relative(module.filepath)
     obj = surface.resolve(path)
+    if obj is None and _is_external(surface, module, name):
+        return []  # another distribution's, which its own site documents
     if obj is None:
         problem = f"`{module.path}.__all__` names it and no import or definition there says what it is"
         hint = "; a name that loads lazily needs an import under `if TYPE_CHECKING:`"
@@ -189,7 +230,8 @@ def _export(surface: Surface, project: Project, module: Any, name: str, line: in
         return [obj.path]
     required = _require(surface, project, obj, path)
     surface.exported.add(path)
-    required.why.append(f"exported by {module.path}.__all__ ({file}:{line})")
+    how = "exported by {}.__all__" if module.exports is not None else "public in {}"
+    required.why.append(f"{how.format(module.path)} ({file}:{line})")
     if len(path) < len(required.entry):
         required.entry = path
     return []
@@ -203,7 +245,7 @@ def _require(surface: Surface, project: Project, obj: Any, entry: str) -> Requir
 
 
 def _require_operator(surface: Surface, project: Project, op: ManifestOp, unreadable: bool) -> None:
-    entry = f"{project.operators}.{op.name}"
+    entry = _entry_of(surface, project, op)
     why = f"status: {op.status} in {op.file}:{op.line}"
     obj = surface.resolve(entry) or surface.resolve(f"{project.operators}.{op.family}.{op.name}")
     module = surface.resolve(project.operators)
@@ -211,13 +253,30 @@ def _require_operator(surface: Surface, project: Project, op: ManifestOp, unread
         problem = f"the manifest declares it and {project.operators} does not define it"
         surface.findings.append(Finding("no-class", op.name, problem, why, file=op.file, line=op.line))
         return
-    if entry not in surface.exported and not unreadable:
+    if project.requires("pages") and entry not in surface.exported and not unreadable:
         problem = f"the manifest declares it and `{project.operators}.__all__` does not export it"
         file = project.relative(module.filepath) if module else op.file
         surface.findings.append(Finding("not-exported", op.name, problem, why, file=file, line=1))
     required = _require(surface, project, obj, entry)
     required.op, required.entry = op, entry
     required.why.insert(0, why)
+
+
+def _entry_of(surface: Surface, project: Project, op: ManifestOp) -> str:
+    """The path of a name of the manifest: a whole path, or a name that one of the packages has."""
+    candidates = [f"{package}.{op.name}" for package in reversed(project.packages)]
+    if "." in op.name:
+        candidates.insert(0, op.name)
+    candidates += [r.entry for r in surface.required.values() if r.entry.rpartition(".")[2] == op.name]
+    return next((path for path in candidates if surface.resolve(path) is not None), candidates[0])
+
+
+def _is_external(surface: Surface, module: Any, name: str) -> bool:
+    """Whether a name is imported from a package that is not read."""
+    member = module.members.get(name)
+    if member is None or not member.is_alias:
+        return False
+    return str(member.target_path).partition(".")[0] not in surface.loader.modules_collection
 
 
 def _require_methods(surface: Surface, project: Project, owner: Required) -> None:

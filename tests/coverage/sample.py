@@ -14,7 +14,7 @@ from typing import Any
 from scripts.api_coverage import cli
 from scripts.api_coverage.cli import main
 from scripts.api_coverage.pages import check_site
-from scripts.api_coverage.project import Project, inside
+from scripts.api_coverage.project import inside, read_project
 from scripts.api_coverage.report import Finding
 from scripts.api_coverage.site import built_site
 
@@ -89,10 +89,10 @@ class Built:
 
     def __init__(self, root: Path) -> None:
         self.sample = Sample(root / "project")
-        self.project = Project(self.sample.root)
+        self.project = read_project(self.sample.root, {})
         self.site = root / "site"
         with inside(self.project):
-            self.surface, self.docs, findings = cli._stage_1(self.project)
+            self.surface, self.docs, _, findings = cli._stage_1(self.project)
             assert not findings
             with built_site(self.project, self.docs, None) as site:
                 assert isinstance(site, Path), site

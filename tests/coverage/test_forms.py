@@ -13,7 +13,7 @@ import pytest
 from scripts.api_coverage.directives import read_docs
 from scripts.api_coverage.htmltree import parse
 from scripts.api_coverage.lost import mentions, reason_lost
-from scripts.api_coverage.project import BUILD_ENVIRONMENT, Project, inside
+from scripts.api_coverage.project import BUILD_ENVIRONMENT, Project, inside, read_project
 from tests.coverage.sample import Sample
 
 COUNTS = {
@@ -92,7 +92,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     sample.write("snippets/entry.md", "::: tileops.forms.snippet\n")
     sample.write("docs/forms.md", _page(COUNTS | LOST))
     sample.edit("mkdocs.yml", "strict: true\n", "")
-    return Project(sample.root)
+    return read_project(sample.root, {})
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +148,9 @@ def test_a_shown_entry_is_not_called_lost(name: str) -> None:
 
 def test_line_of_an_entry_counts_the_front_matter(sample: Sample) -> None:
     sample.edit("docs/api/core.md", "# Core", "---\ntitle: Core\n---\n\n# Core")
-    with inside(Project(sample.root)):
-        page = read_docs(Project(sample.root)).pages["docs/api/core.md"]
+    project = read_project(sample.root, {})
+    with inside(project):
+        page = read_docs(project).pages["docs/api/core.md"]
     lines = Path(sample.root / page.file).read_text().splitlines()
     assert [re.sub(r"::: ", "", lines[d.line - 1]) for d in page.directives] == [
         d.identifier for d in page.directives
