@@ -56,5 +56,5 @@ def read(X, x, p, contiguous, size):
         for v in T.vectorized(size):
             x[v] = X[p * size + v]
     else:
-        for v in T.serial(size):
+        for v in T.unroll(size):
             x[v] = X[p]
