@@ -67,8 +67,9 @@ def differentiable(spec: OpSpec, names: Sequence[str], overload: Callable[..., A
                 zip(cls.spec.returned, (result,) if isinstance(result, Tensor) else result, strict=True)
             )
             by_input = {slot: made[name] for name, slot in twin.gives.items()}
+            wanted = zip(spec.inputs, ctx.needs_input_grad, strict=False)  # absent tensors have no gradient
             others = len(ctx.needs_input_grad) - count
-            return (*(by_input.get(name) for name in spec.inputs), *[None] * others)
+            return (*(by_input.get(name) if needed else None for name, needed in wanted), *[None] * others)
 
     def call(*arguments: Any) -> Any:
         if not any(a is not None and differentiated(a) for a in arguments[:count]):

@@ -47,3 +47,86 @@ def ada_layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float) -> Te
 def ada_layer_norm_zero(x: Tensor, scale: Tensor, shift: Tensor, gate: Tensor, *, eps: float) -> Tensor:
     """The same, times a gate."""
     return gate.double() * ada_layer_norm(x, scale, shift, eps=eps)
+
+
+def _by_channel(values: Tensor, x: Tensor) -> Tensor:
+    """One value a channel, as it goes with x."""
+    return values.double().view(-1, *[1] * (x.dim() - 2))
+
+
+def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    y = y if weight is None else y * _by_channel(weight, y)
+    return y if bias is None else y + _by_channel(bias, y)
+
+
+def _running(old: Tensor, new: Tensor, momentum: float) -> Tensor:
+    return (1 - momentum) * old.double() + momentum * new
+
+
+def batch_norm(
+    x: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    *,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """Batch normalization, and what becomes of the running statistics."""
+    axes = (0, *range(2, x.dim()))
+    r, left = x.double(), (running_mean, running_var)
+    mean, var = (r.mean(axes), r.var(axes, correction=0)) if training else (running_mean, running_var)
+    y = (r - _by_channel(mean, r)) / torch.sqrt(_by_channel(var, r) + eps)
+    if training and running_mean is not None:
+        left = _running(running_mean, mean, momentum), _running(running_var, r.var(axes), momentum)
+    return _affine(y, weight, bias), *(t for t in left if t is not None)
+
+
+def batch_norm_bwd(
+    grad_out: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, *, training: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of input, weight and bias."""
+    axes = (0, *range(2, x.dim()))
+    g, scale = grad_out.double(), _by_channel(rstd, x)
+    h = (x.double() - _by_channel(mean, x)) * scale
+    grad_bias, grad_weight = g.sum(axes), (g * h).sum(axes)
+    if training:
+        count = max(x.numel() // max(x.shape[1], 1), 1)
+        g = g - _by_channel(grad_bias, x) / count - h * _by_channel(grad_weight, x) / count
+    return _affine(g * scale, weight, None), grad_weight, grad_bias
+
+
+def group_norm(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, *, num_groups: int, eps: float
+) -> Tensor:
+    """Normalization of groups of channels, with the biased variance."""
+    r = x.double().reshape(x.shape[0], num_groups, x.shape[1] // num_groups, *x.shape[2:])
+    axes = tuple(range(2, r.dim()))
+    y = (r - r.mean(axes, keepdim=True)) / torch.sqrt(r.var(axes, correction=0, keepdim=True) + eps)
+    return _affine(y.reshape(x.shape), weight, bias)
+
+
+def instance_norm(
+    x: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    *,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """Normalization of every channel of every sample, and what becomes of the running statistics."""
+    left = running_mean, running_var
+    if not use_input_stats:
+        y = batch_norm(x, *left, weight, bias, training=False, momentum=momentum, eps=eps)[0]
+    else:
+        y = group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
+        if running_mean is not None:
+            r = x.double().flatten(2)
+            new = r.mean(2).mean(0), r.var(2).mean(0)
+            left = tuple(_running(t, v, momentum) for t, v in zip(left, new, strict=True))
+    return y, *(t for t in left if t is not None)

@@ -127,11 +127,15 @@ _NONE: dict[str, Shape] = dict.fromkeys(_STATISTICS)
 _WRITTEN = frozenset({"running_mean", "running_var"})
 _TYPES = ("float16", "float32", "float32")
 
+_WHOLE = {"columns": False, "rows": 4, "width": 64, "aligned": False}
+
 BATCH_NORM = Expected(
     good=[
         Good(
             _batch(),
             ((4, 8, 6, 6), (8,), (8,)),
+            "pieces",
+            {"training": False, "columns": False, "width": 64, "aligned": False},
             flops=8 * 1152,
             bytes=2 * 2 * 1152 + 4 * 6 * 8,
             out_dtype=_TYPES,
@@ -140,19 +144,73 @@ BATCH_NORM = Expected(
         Good(
             _batch((4, 8), training=True),
             ((4, 8), (8,), (8,)),
+            "whole",
+            {"columns": True, "rows": 4, "aligned": True},
+            out_dtype=_TYPES,
+            hidden=2,
+            written=_WRITTEN,
+            run=True,
+        ),
+        Good(
+            _batch(training=True, **_NONE),
+            ((4, 8, 6, 6), (8,), (8,)),
+            "whole",
+            _WHOLE,
+            out_dtype=_TYPES,
+            hidden=2,
+        ),
+        Good(
+            _batch((1, 8, 16384), training=True, **_NONE),
+            ((1, 8, 16384), (8,), (8,)),
+            "whole",
+            {"width": 16384, "aligned": True},
+            out_dtype=_TYPES,
+            hidden=2,
+        ),
+        Good(
+            _batch((2, 8, 8193), training=True),
+            ((2, 8, 8193), (8,), (8,)),
+            "pieces",
+            {"training": True, "columns": False, "width": 8192, "aligned": False},
             out_dtype=_TYPES,
             hidden=2,
             written=_WRITTEN,
         ),
-        Good(_batch((4, 8), training=True, **_NONE), ((4, 8), (8,), (8,)), out_dtype=_TYPES, hidden=2),
-        Good(_batch((1, 8)), ((1, 8), (8,), (8,)), out_dtype=_TYPES, hidden=2),
+        Good(
+            _batch((257, 8), training=True),
+            ((257, 8), (8,), (8,)),
+            "pieces",
+            {"columns": True, "width": 1, "aligned": True},
+            out_dtype=_TYPES,
+            hidden=2,
+            written=_WRITTEN,
+            run=True,
+        ),
+        Good(
+            _batch((256, 8), training=True),
+            ((256, 8), (8,), (8,)),
+            "whole",
+            {"rows": 256},
+            out_dtype=_TYPES,
+            hidden=2,
+            written=_WRITTEN,
+        ),
+        Good(
+            _batch((1, 8)),
+            ((1, 8), (8,), (8,)),
+            "pieces",
+            {"columns": True, "aligned": True},
+            out_dtype=_TYPES,
+            hidden=2,
+        ),
         Good(
             _batch((1, 8), dtype="bfloat16"),
             ((1, 8), (8,), (8,)),
             out_dtype=("bfloat16", *_TYPES[1:]),
             hidden=2,
+            implementation="pieces",
         ),
-        Good(_batch((1, 8), dtype="float32"), ((1, 8), (8,), (8,)), hidden=2),
+        Good(_batch((1, 8), dtype="float32"), ((1, 8), (8,), (8,)), "pieces", hidden=2),
     ],
     bad=[
         *(Bad("eps must be finite and not negative", _eps(_batch(), e)) for e in _EPS),
@@ -167,10 +225,238 @@ BATCH_NORM = Expected(
         *(Bad(f"{n} must have dtype float32", _batch(dtypes={n: "float16"})) for n in _STATISTICS),
     ],
     dtypes={"x": FLOATS, **{n: {"float32"} for n in _STATISTICS}},
+    made={"running_var": (1, 4)},
+)
+
+_SAVED = ("weight", "mean", "rstd")
+
+
+def _gradient(
+    x: Shape = (4, 8, 6, 6),
+    training: bool = True,
+    dtypes: dict[str, str] | None = None,
+    **others: Shape,
+) -> Probe:
+    inputs: dict[str, Shape] = {"grad_out": x, "x": x, **dict.fromkeys(_SAVED, (8,)), **others}
+    types = {**dict.fromkeys(_SAVED, "float32"), **(dtypes or {})}
+    return Probe(inputs, {"training": training}, "float16", types)
+
+
+def _gradients(x: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    return x, (8,), (8,)
+
+
+BATCH_NORM_BWD = Expected(
+    good=[
+        Good(
+            _gradient(),
+            _gradients((4, 8, 6, 6)),
+            "whole",
+            {**_WHOLE, "training": True},
+            flops=11 * 1152,
+            bytes=2 * 3 * 1152 + 4 * 5 * 8,
+            out_dtype=_TYPES,
+        ),
+        Good(
+            _gradient((256, 8), training=False),
+            _gradients((256, 8)),
+            "whole",
+            {"columns": True, "rows": 256, "aligned": True, "training": False},
+            out_dtype=_TYPES,
+            run=True,
+        ),
+        Good(
+            _gradient((1, 8, 16384)), _gradients((1, 8, 16384)), "whole", {"aligned": True}, out_dtype=_TYPES
+        ),
+        Good(
+            _gradient((257, 8), weight=None),
+            _gradients((257, 8)),
+            "pieces",
+            {"columns": True, "width": 1, "aligned": True, "training": True},
+            out_dtype=_TYPES,
+            run=True,
+        ),
+        Good(
+            _gradient((2, 8, 8193), training=False),
+            _gradients((2, 8, 8193)),
+            "pieces",
+            {"columns": False, "width": 8192, "aligned": False, "training": False},
+            out_dtype=_TYPES,
+        ),
+        *(
+            Good(
+                dataclasses.replace(_gradient((2, 8)), dtype=d),
+                _gradients((2, 8)),
+                "whole",
+                out_dtype=(d, *_TYPES[1:]),
+            )
+            for d in ("bfloat16", "float32")
+        ),
+    ],
+    bad=[
+        Bad("x must have shape [N C *S]", _gradient(x=(4, 8, 6, 6), grad_out=(3, 8, 6, 6))),
+        Bad("x must have shape [N C *S]", _gradient(x=(4, 8, 6, 6), grad_out=(4, 8, 6))),
+        Bad("x must have the dtype of grad_out", _gradient(dtypes={"x": "float32"})),
+        Bad("grad_out must have at least 2", _gradient((8,))),
+        Bad("grad_out must be a torch.Tensor", _gradient(grad_out=None)),
+        Bad(
+            "x must be a torch.Tensor",
+            dataclasses.replace(_gradient(), inputs={**_gradient().inputs, "x": None}),
+        ),
+        *(Bad("mean and rstd of the forward are needed", _gradient(**{n: None})) for n in ("mean", "rstd")),
+        *(Bad(f"{n} must have shape [C]", _gradient(**{n: (7,)})) for n in _SAVED),
+        *(Bad(f"{n} must have 1 dimension", _gradient(**{n: (8, 1)})) for n in _SAVED),
+        *(Bad(f"{n} must have dtype float32", _gradient(dtypes={n: "float16"})) for n in _SAVED),
+    ],
+    dtypes={"grad_out": FLOATS, **{n: {"float32"} for n in _SAVED}},
+)
+
+_AFFINE = ("weight", "bias")
+
+
+def _group(
+    x: Shape = (2, 16, 4, 8), groups: int = 4, dtypes: dict[str, str] | None = None, **others: Shape
+) -> Probe:
+    channels = x[1:2] if x is not None else (16,)
+    return Probe(
+        {"x": x, **dict.fromkeys(_AFFINE, channels), **others},
+        {"num_groups": groups},
+        "float16",
+        dtypes or {},
+    )
+
+
+GROUP_NORM = Expected(
+    good=[
+        Good(
+            _group(),
+            ((2, 16, 4, 8),),
+            "whole",
+            {"width": 128, "aligned": True, "single": False, "even": True},
+            flops=8 * 1024,
+            bytes=2 * (2 * 1024 + 32),
+        ),
+        Good(
+            _group((3, 6, 7, 7), 2, bias=None),
+            ((3, 6, 7, 7),),
+            "whole",
+            {"width": 256, "aligned": False, "single": False, "even": False},
+            run=True,
+        ),
+        Good(_group((2, 4), 4, weight=None), ((2, 4),), "whole", {"width": 1, "single": True}),
+        Good(_group((1, 4, 4096), 1), ((1, 4, 4096),), "whole", {"width": 16384}),
+        Good(
+            _group((1, 4, 8193), 2),
+            ((1, 4, 8193),),
+            "pieces",
+            {"width": 8192, "aligned": False, "single": False, "even": False},
+            run=True,
+        ),
+        Good(
+            _group((1, 2, 16392), 2),
+            ((1, 2, 16392),),
+            "pieces",
+            {"aligned": True, "single": True, "even": True},
+        ),
+    ],
+    bad=[
+        *(Bad("eps must be finite and not negative", _eps(_group(), e)) for e in _EPS),
+        Bad("num_groups must be positive", _group(groups=0)),
+        Bad("num_groups must be positive", _group(groups=-4)),
+        Bad("num_groups must divide the channels", _group(groups=3)),
+        Bad("there must be more than one value", _group((1, 4), 4)),
+        Bad("x must have at least 2", _group((8,), weight=(8,), bias=(8,))),
+        Bad("x must be a torch.Tensor", _group(None)),
+        *(Bad(f"{n} must have shape [C]", _group(**{n: (7,)})) for n in _AFFINE),
+        *(Bad(f"{n} must have 1 dimension", _group(**{n: (16, 1)})) for n in _AFFINE),
+        *(Bad(f"{n} must have the dtype of x", _group(dtypes={n: "float32"})) for n in _AFFINE),
+    ],
+    dtypes={"x": FLOATS},
+)
+
+_RUNNING = ("running_mean", "running_var")
+
+
+def _instance(
+    x: Shape = (2, 8, 4, 8),
+    dtypes: dict[str, str] | None = None,
+    use_input_stats: bool = True,
+    dtype: str = "float16",
+    **others: Shape,
+) -> Probe:
+    inputs: dict[str, Shape] = {"x": x, **dict.fromkeys((*_RUNNING, *_AFFINE), (8,)), **others}
+    types = {**dict.fromkeys(_RUNNING, "float32"), **(dtypes or {})}
+    return Probe(inputs, {"use_input_stats": use_input_stats}, dtype, types)
+
+
+_NOT_RUNNING: dict[str, Shape] = dict.fromkeys(_RUNNING)
+
+INSTANCE_NORM = Expected(
+    good=[
+        Good(
+            _instance(),
+            ((2, 8, 4, 8),),
+            "whole",
+            {"width": 32, "aligned": True},
+            flops=8 * 512,
+            bytes=2 * (2 * 512 + 16) + 4 * 16,
+            written=_WRITTEN,
+        ),
+        Good(
+            _instance((2, 8, 49), use_input_stats=False),
+            ((2, 8, 49),),
+            "pieces",
+            {"training": False, "width": 64, "aligned": False},
+            run=True,
+        ),
+        Good(_instance((2, 8), use_input_stats=False, weight=None), ((2, 8),), "pieces", {"width": 1}),
+        Good(
+            _instance((2, 8, 8200), use_input_stats=False),
+            ((2, 8, 8200),),
+            "pieces",
+            {"width": 8192, "aligned": True},
+        ),
+        Good(
+            _instance((1, 8, 16384), bias=None), ((1, 8, 16384),), "whole", {"width": 16384}, written=_WRITTEN
+        ),
+        Good(_instance((1, 8, 49), **_NOT_RUNNING), ((1, 8, 49),), "whole", {"width": 64, "aligned": False}),
+        Good(
+            _instance((1, 8, 16385)),
+            ((1, 8, 16385),),
+            "pieces",
+            {"training": True, "width": 8192, "aligned": False},
+            written=_WRITTEN,
+            run=True,
+        ),
+        Good(_instance((1, 8, 16392)), ((1, 8, 16392),), "pieces", {"aligned": True}, written=_WRITTEN),
+        *(
+            Good(_instance((2, 8), use_input_stats=False, dtype=d), ((2, 8),), "pieces", out_dtype=d)
+            for d in ("bfloat16", "float32")
+        ),
+    ],
+    bad=[
+        *(Bad("eps must be finite and not negative", _eps(_instance(), e)) for e in _EPS),
+        Bad("give running_mean and running_var together", _instance(running_var=None)),
+        Bad("give running_mean and running_var together", _instance(running_mean=None)),
+        Bad("without use_input_stats, running_mean", _instance(use_input_stats=False, **_NOT_RUNNING)),
+        Bad("use_input_stats needs more than one value", _instance((2, 8))),
+        Bad("use_input_stats needs more than one value", _instance((2, 8, 1))),
+        Bad("x must have at least 2", _instance((8,))),
+        Bad("x must be a torch.Tensor", _instance(None)),
+        *(Bad(f"{n} must have shape [C]", _instance(**{n: (7,)})) for n in (*_RUNNING, *_AFFINE)),
+        *(Bad(f"{n} must have 1 dimension", _instance(**{n: (8, 1)})) for n in (*_RUNNING, *_AFFINE)),
+        *(Bad(f"{n} must have the dtype of x", _instance(dtypes={n: "float32"})) for n in _AFFINE),
+        *(Bad(f"{n} must have dtype float32", _instance(dtypes={n: "float16"})) for n in _RUNNING),
+    ],
+    dtypes={"x": FLOATS, **{n: {"float32"} for n in _RUNNING}},
+    made={"running_var": (1, 4)},
 )
 
 EXPECTED: dict[str, Expected] = {
     "BatchNormFwdOp": BATCH_NORM,
+    "BatchNormBwdOp": BATCH_NORM_BWD,
+    "GroupNormFwdOp": GROUP_NORM,
+    "InstanceNormFwdOp": INSTANCE_NORM,
     "RMSNormFwdOp": _row_norm(("weight",), 4),
     "LayerNormFwdOp": _row_norm(("weight", "bias"), 8),
     "FusedAddRMSNormFwdOp": _fused(("residual",), ("weight",), 2, 5),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from tileops.bench.peer import Call, Function, Peer, Unserved
@@ -37,6 +39,23 @@ def fused_add_rms_norm(call: Call) -> Function:
         return y, total
 
     return run
+
+
+@peer.serves("GroupNormFwdOp")
+def group_norm(call: Call) -> Function:
+    from flag_gems.ops import group_norm
+
+    groups, eps, (batch, channels, *spatial) = call.params["num_groups"], call.params["eps"], call["x"].shape
+    places = math.prod(spatial)
+    return lambda x, weight, bias: group_norm(x, weight, bias, batch, channels, places, groups, eps)[0]
+
+
+@peer.serves("BatchNormFwdOp", writes=("running_mean", "running_var"))
+def batch_norm(call: Call) -> Function:
+    from flag_gems.ops import batch_norm
+
+    params = [call.params[name] for name in ("training", "momentum", "eps")]
+    return lambda x, mean, var, weight, bias: batch_norm(x, weight, bias, mean, var, *params)[0]
 
 
 @peer.serves("SoftmaxFwdOp")

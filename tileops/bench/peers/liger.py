@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from tileops.bench.peer import Call, Function, Peer, Unserved
 
 peer = Peer("liger-kernel", module="liger_kernel", compiles=True)
@@ -49,6 +51,21 @@ def fused_add_rms_norm(call: Call) -> Function:
     _row(call, "x")
     eps = call.params["eps"]
     return lambda x, residual, weight: fused_add_rms_norm_forward(x, residual, weight, eps, 0.0, "llama")[:2]
+
+
+@peer.serves("GroupNormFwdOp")
+def group_norm(call: Call) -> Function:
+    from liger_kernel.ops.group_norm import group_norm_forward
+
+    call["weight"], call["bias"]
+    groups, eps, (batch, channels, *_) = call.params["num_groups"], call.params["eps"], call["x"].shape
+
+    def run(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        rows = x.view(batch, channels, -1)
+        out: Tensor = group_norm_forward(rows, channels, groups, weight, bias, eps)[0]
+        return out.view(x.shape)
+
+    return run
 
 
 @peer.serves("SoftmaxFwdOp")

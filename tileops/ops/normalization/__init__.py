@@ -1,7 +1,8 @@
 """Normalization over the last axes, over groups of channels, and over batches."""
 
 from tileops.ops.normalization.adaptive import AdaLayerNormFwdOp, AdaLayerNormZeroFwdOp
-from tileops.ops.normalization.batch import BatchNormFwdOp
+from tileops.ops.normalization.batch import BatchNormBwdOp, BatchNormFwdOp
+from tileops.ops.normalization.groups import GroupNormFwdOp, InstanceNormFwdOp
 from tileops.ops.normalization.rows import (
     FusedAddLayerNormFwdOp,
     FusedAddRMSNormFwdOp,
@@ -12,9 +13,12 @@ from tileops.ops.normalization.rows import (
 __all__ = [
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
+    "BatchNormBwdOp",
     "BatchNormFwdOp",
     "FusedAddLayerNormFwdOp",
     "FusedAddRMSNormFwdOp",
+    "GroupNormFwdOp",
+    "InstanceNormFwdOp",
     "LayerNormFwdOp",
     "RMSNormFwdOp",
 ]

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tileops.op import Op
 
-__all__ = ["BatchNormFwdOp"]
+__all__ = ["BatchNormBwdOp", "BatchNormFwdOp"]
 
 
 class BatchNormFwdOp(Op):
@@ -38,10 +38,13 @@ class BatchNormFwdOp(Op):
 
     Raises:
         CallError: An argument breaks the specification below; the message names it.
-        NotImplementedError: The call passed every check; computing it is not implemented.
 
     Numerics:
-        Statistics are specified in float32, with one rounding at the store.
+        Statistics are float32, of centered values: a mean that is large beside the spread costs nothing.
+        There is one rounding, at the store. Pieces of a channel are merged in a fixed order: two runs are
+        bitwise equal. Gradients are those of
+        [`BatchNormBwdOp`][tileops.ops.normalization.BatchNormBwdOp]. PyTorch's module with `momentum=None`
+        averages over all calls: pass one over the number of calls as $m$.
 
     Source:
         S. Ioffe, C. Szegedy, [Batch Normalization](https://arxiv.org/abs/1502.03167), 2015.
@@ -49,8 +52,10 @@ class BatchNormFwdOp(Op):
     Examples:
         >>> import torch, tileops
         >>> norm = tileops.BatchNormFwdOp(training=True)
-        >>> norm(torch.empty(4, 8, 6, 6, device="meta")).shape
-        torch.Size([4, 8, 6, 6])
+        >>> x, mean, var = torch.randn(4, 8, 6, 6), torch.zeros(8), torch.ones(8)
+        >>> want = torch.nn.functional.batch_norm(x, mean.clone(), var.clone(), training=True)
+        >>> torch.testing.assert_close(norm(x, mean, var), want)
+        >>> torch.testing.assert_close(mean, 0.1 * x.mean((0, 2, 3)))
     """
 
     def __init__(
@@ -87,3 +92,74 @@ class BatchNormFwdOp(Op):
             The normalized values, in the shape and dtype of `x`.
         """
         return self._call(x, running_mean, running_var, weight, bias)
+
+
+class BatchNormBwdOp(Op):
+    r"""Gradients of batch normalization.
+
+    For channel $c$ with $M = N \prod S$ values, with $\hat x = (x - \mu_c)\,\mathrm{rstd}_c$ and the gradient
+    $g$ of the output,
+
+    $$
+    \nabla b_c = \sum_{n,s} g_{ncs}, \qquad \nabla w_c = \sum_{n,s} g_{ncs}\,\hat x_{ncs},
+    $$
+
+    $$
+    \nabla x_{ncs} = w_c\,\mathrm{rstd}_c
+    \left( g_{ncs} - \tfrac{1}{M} \nabla b_c - \tfrac{1}{M} \hat x_{ncs} \nabla w_c \right).
+    $$
+
+    In evaluation the statistics do not depend on $x$, and
+    $\nabla x_{ncs} = w_c\,\mathrm{rstd}_c\,g_{ncs}$.
+
+    Args:
+        training: Whether `mean` and `rstd` are the statistics of `x`.
+
+    Raises:
+        CallError: An argument breaks the specification below; the message names it.
+
+    Numerics:
+        Everything is float32; there is one rounding, at the store of the gradient of $x$. Pieces of a channel
+        are added in a fixed order: two runs are bitwise equal.
+
+    Source:
+        S. Ioffe, C. Szegedy, [Batch Normalization](https://arxiv.org/abs/1502.03167), 2015, section 3.
+
+    Examples:
+        >>> import torch, tileops
+        >>> x, grad = torch.randn(2, 4, 8, 6, 6)
+        >>> mean, rstd = x.mean((0, 2, 3)), (x.var((0, 2, 3), correction=0) + 1e-5).rsqrt()
+        >>> grad_x, grad_weight, grad_bias = tileops.BatchNormBwdOp()(grad, x, torch.ones(8), mean, rstd)
+        >>> x = x.clone().requires_grad_()
+        >>> torch.nn.functional.batch_norm(x, None, None, training=True).backward(grad)
+        >>> torch.testing.assert_close(grad_x, x.grad, rtol=1e-4, atol=1e-5)
+    """
+
+    def __init__(
+        self, *, training: bool = True, target: str | None = None, implementation: str | None = None
+    ) -> None:
+        super().__init__(target=target, implementation=implementation, training=training)
+
+    def forward(
+        self,
+        grad_out: Tensor,
+        x: Tensor,
+        weight: Tensor | None = None,
+        mean: Tensor | None = None,
+        rstd: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        r"""Gradients of input, weight and bias.
+
+        Args:
+            grad_out: $g$, the gradient of the output.
+            x: What was normalized: batch, channels, then any spatial axes.
+            weight: Factor $w$ of each channel; `None` for 1.
+            mean: $\mu$ of each channel; it must be given.
+            rstd: $1 / \sqrt{\sigma^2 + \epsilon}$ of each channel; it must be given.
+
+        Returns:
+            grad_x: The gradient of `x`, in its shape and dtype.
+            grad_weight: The gradient of the weight, also where it is `None`.
+            grad_bias: The gradient of the bias.
+        """
+        return self._call(grad_out, x, weight, mean, rstd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -53,3 +54,45 @@ def ada_layer_norm(call: Call) -> Function:
 def ada_layer_norm_zero(call: Call) -> Function:
     shape, eps = call["x"].shape[-1:], call.params["eps"]
     return lambda x, scale, shift, gate: gate * (scale * F.layer_norm(x, shape, None, None, eps) + shift)
+
+
+@peer.serves("BatchNormFwdOp", writes=("running_mean", "running_var"))
+def batch_norm(call: Call) -> Function:
+    training, momentum, eps = (call.params[name] for name in ("training", "momentum", "eps"))
+
+    def run(x: Tensor, mean: Tensor | None, var: Tensor | None, weight: Tensor, bias: Tensor) -> Tensor:
+        return F.batch_norm(x, mean, var, weight, bias, training, momentum, eps)
+
+    return run
+
+
+@peer.serves("BatchNormBwdOp")
+def batch_norm_bwd(call: Call) -> Function:
+    training, mask = call.params["training"], [True, True, True]
+    call["mean"], call["rstd"]
+
+    def run(grad: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor) -> tuple[Tensor, ...]:
+        var = rstd**-2 if not training else None  # of evaluation, where PyTorch takes running statistics
+        running = (None, None) if training else (mean, var)
+        made: tuple[Tensor, ...] = torch.ops.aten.native_batch_norm_backward(
+            grad, x, weight, *running, mean, rstd, training, 0.0, mask
+        )
+        return made
+
+    return run
+
+
+@peer.serves("GroupNormFwdOp")
+def group_norm(call: Call) -> Function:
+    groups, eps = call.params["num_groups"], call.params["eps"]
+    return lambda x, weight, bias: F.group_norm(x, groups, weight, bias, eps)
+
+
+@peer.serves("InstanceNormFwdOp", writes=("running_mean", "running_var"))
+def instance_norm(call: Call) -> Function:
+    use_input_stats, momentum, eps = (call.params[name] for name in ("use_input_stats", "momentum", "eps"))
+
+    def run(x: Tensor, mean: Tensor | None, var: Tensor | None, weight: Tensor, bias: Tensor) -> Tensor:
+        return F.instance_norm(x, mean, var, weight, bias, use_input_stats, momentum, eps)
+
+    return run

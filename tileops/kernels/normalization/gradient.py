@@ -1,0 +1,150 @@
+"""The gradient of batch normalization, by the same tiles as its forward.
+
+Two sums of every channel, of the gradient and of its product with the normalized values, give the gradients
+of bias and weight, and with them that of the input. Bound: two reads and one write, and where a channel does
+not fit on chip both reads once more.
+"""
+
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernel import Kernel, Key
+from tileops.kernels.normalization.units import (
+    MERGE,
+    Kept,
+    Units,
+    read_tile,
+    read_units,
+    unit,
+    units,
+    write_tile,
+)
+from tileops.kernels.rows import F32
+
+
+@T.macro
+def sums(G, X, g, x, mean, scale, bias, weight, a, u, l, k):
+    """Read a tile of both; sums of the gradient, and of its product with the normalized values, by unit."""
+    read_tile(G, g, a, u, l, k)
+    read_tile(X, x, a, u, l, k)
+    first, second = T.alloc_reducer((k.Q,), F32, op="sum"), T.alloc_reducer((k.Q,), F32, op="sum")
+    T.reducer_init(first)
+    T.reducer_init(second)
+    for r, j in T.Parallel(k.R, k.W):  # the gradient is 0 beyond the input
+        T.reducer_update(first[unit(k, j)], T.cast(g[r, j], F32))
+    for r, j in T.Parallel(k.R, k.W):
+        h = (T.cast(x[r, j], F32) - mean[unit(k, j)]) * scale[unit(k, j)]
+        T.reducer_update(second[unit(k, j)], T.cast(g[r, j], F32) * h)
+    T.finalize_reducer(first, bias)
+    T.finalize_reducer(second, weight)
+
+
+@T.macro
+def gradient_tile(g, x, mean, scale, bias, weight, W, u, k, training, dtype):
+    """``g = W * scale * (g - bias / n - h * weight / n)`` with the normalized values h of x."""
+    for r, j in T.Parallel(k.R, k.W):
+        g[r, j] = T.cast(_gradient(g, x, mean, scale, bias, weight, W, u, k, training, r, j), dtype)
+
+
+def _gradient(g, x, mean, scale, bias, weight, W, u, k, training, r, j):
+    q = unit(k, j)
+    y = T.cast(g[r, j], F32)
+    if training:
+        h = (T.cast(x[r, j], F32) - mean[q]) * scale[q]
+        y = y - bias[q] / k.total() - h * (weight[q] / k.total())
+    y = y * scale[q]
+    return y if W is False else y * W[u + q]
+
+
+def _weight(key: Key, k: Units) -> Any:
+    return T.Tensor((k.U,), F32) if key.given("weight") else False
+
+
+def batch_norm_gradient(key: Key) -> Kernel:
+    """Channels that fit on chip, one a block, or 64 columns: two reads, one write."""
+    dtype, training = key.dtype("x"), key.training
+    k = units(key, dtype, True)
+    weight_ = _weight(key, k)
+
+    @T.prim_func
+    def main(
+        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: weight_,
+        M: T.Tensor((k.U,), F32), D: T.Tensor((k.U,), F32),
+        GX: T.Tensor(k.shape, dtype), GW: T.Tensor((k.U,), F32), GB: T.Tensor((k.U,), F32),
+    ):  # fmt: skip
+        with T.Kernel(T.ceildiv(k.U, k.Q), threads=k.threads) as bu:
+            g, x = T.alloc_fragment((k.R, k.W), dtype), T.alloc_fragment((k.R, k.W), dtype)
+            mean, scale, bias, weight = (T.alloc_fragment((k.Q,), F32) for _ in range(4))
+            read_units(M, mean, bu * k.Q, k)
+            read_units(D, scale, bu * k.Q, k)
+            sums(G, X, g, x, mean, scale, bias, weight, 0, bu * k.Q, 0, k)
+            for q in T.Parallel(k.Q):
+                GW[bu * k.Q + q] = weight[q]
+                GB[bu * k.Q + q] = bias[q]
+            gradient_tile(g, x, mean, scale, bias, weight, W, bu * k.Q, k, training, dtype)
+            write_tile(g, GX, 0, bu * k.Q, 0, k)
+
+    return _kernel(main, k, lambda a, u, n: [])
+
+
+def batch_norm_gradient_pieces(key: Key) -> Kernel:
+    """Channels of any size, each spread over blocks: sums of pieces, their merge in order, the values."""
+    dtype, training, pieces = key.dtype("x"), key.training, T.dynamic("p")
+    k = units(key, dtype, False)
+    weight_ = _weight(key, k)
+
+    @T.prim_func
+    def main(
+        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: weight_,
+        M: T.Tensor((k.U,), F32), D: T.Tensor((k.U,), F32),
+        GX: T.Tensor(k.shape, dtype), GW: T.Tensor((k.U,), F32), GB: T.Tensor((k.U,), F32),
+        P: T.Tensor((2, k.U, pieces), F32),
+    ):  # fmt: skip
+        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+            g, x = T.alloc_fragment((k.R, k.W), dtype), T.alloc_fragment((k.R, k.W), dtype)
+            mean, scale, bias, weight = (T.alloc_fragment((k.Q,), F32) for _ in range(4))
+            read_units(M, mean, bu * k.Q, k)
+            read_units(D, scale, bu * k.Q, k)
+            a, l = p // k.across * k.R, p % k.across * k.W
+            sums(G, X, g, x, mean, scale, bias, weight, a, bu * k.Q, l, k)
+            for q in T.Parallel(k.Q):
+                P[0, bu * k.Q + q, p] = bias[q]
+                P[1, bu * k.Q + q, p] = weight[q]
+        with T.Kernel(k.U, threads=MERGE) as u:
+            first, second = T.alloc_fragment((MERGE,), F32), T.alloc_fragment((MERGE,), F32)
+            bias, weight = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
+            T.clear(first)
+            T.clear(second)
+            for b in T.serial(T.ceildiv(pieces, MERGE)):
+                for t in T.Parallel(MERGE):
+                    first[t] = first[t] + P[0, u, b * MERGE + t]  # 0 beyond the last one
+                    second[t] = second[t] + P[1, u, b * MERGE + t]
+            T.reduce_sum(first, bias, dim=0)
+            T.reduce_sum(second, weight, dim=0)
+            GB[u] = bias[0]
+            GW[u] = weight[0]
+        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+            g, x = T.alloc_fragment((k.R, k.W), dtype), T.alloc_fragment((k.R, k.W), dtype)
+            u, last = (T.ceildiv(k.U, k.Q) - 1 - bu) * k.Q, pieces - 1 - p  # backwards, for the L2 cache
+            a, l = last // k.across * k.R, last % k.across * k.W
+            read_tile(G, g, a, u, l, k)
+            read_tile(X, x, a, u, l, k)
+            kept = [Kept(statistic, u) for statistic in (M, D, GB, GW)]
+            gradient_tile(g, x, *kept, W, u, k, training, dtype)
+            write_tile(g, GX, a, u, l, k)
+
+    return _kernel(main, k, lambda a, u, n: [(2, u, k.parts(a, n))])
+
+
+def _kernel(program: Any, k: Units, workspaces: Any) -> Kernel:
+    def launch(run, grad, x, weight, mean, rstd, grad_x, grad_weight, grad_bias, length):
+        grad, x, grad_x = (t.view(*t.shape[:2], length) for t in (grad, x, grad_x))
+        if not x.numel():
+            return grad_weight.zero_(), grad_bias.zero_()
+        made = [torch.empty(s, dtype=torch.float32, device=x.device) for s in workspaces(*x.shape)]
+        given = [] if weight is None else [weight]
+        return run(grad, x, *given, mean, rstd, grad_x, grad_weight, grad_bias, *made)
+
+    return Kernel(program, launch=launch, claims=k.claims)

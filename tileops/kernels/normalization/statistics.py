@@ -1,0 +1,233 @@
+"""Batch, group and instance normalization with the statistics of the input, and with given ones.
+
+Statistics are float32, of centered values, and two runs are bitwise equal: pieces of a unit are merged in a
+fixed order. Bound: the bytes of both tensors, and where a unit does not fit on chip of one more read.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernel import Kernel, Key
+from tileops.kernels.normalization.units import (
+    MERGE,
+    Deviation,
+    Groups,
+    Kept,
+    merge_pieces,
+    moments,
+    normalize_tile,
+    read_tile,
+    read_units,
+    units,
+    update_running,
+    write_tile,
+)
+from tileops.kernels.rows import F32, fragment
+
+
+class _Facts:
+    """What the programs below know of a key; annotations that are False are constants, and no arguments."""
+
+    def __init__(self, key: Key, whole: bool) -> None:
+        self.dtype, self.k = key.dtype("x"), units(key, key.dtype("x"), whole)
+        self.batch, self.runs = key.op.startswith("BatchNorm"), key.given("running_mean")
+        self.keeps = self.batch or (self.runs and getattr(key, "training", True))
+        channels = self.k.U if self.batch else T.dynamic("c")
+
+        def tensor(given: bool, size: Any, dtype: str = F32) -> Any:
+            return T.Tensor((size,), dtype) if given else False
+
+        affine = [(key.given(slot), channels, dict(key.dtypes).get(slot, F32)) for slot in ("weight", "bias")]
+        kept, running = (self.keeps, self.k.U), (self.runs, channels)
+        self.vectors = [tensor(*what) for what in (kept, kept, running, running, *affine)]
+        groups = key.op.startswith("GroupNorm")
+        self.count, self.size = False if self.batch else T.int32, T.int32 if groups else False
+        self.momentum = False if groups else T.float32
+        self.vary = (key.single, key.even) if groups else (True, False)
+
+    @property
+    def one(self) -> "_Facts":
+        """The same for a single unit in the place of a tile of them."""
+        other = copy.copy(self)
+        other.k = self.k._replace(columns=False)
+        return other
+
+    def groups(self, *numbers: Any) -> Groups | None:
+        """How units go with channels; the units of batch normalization are channels."""
+        return None if self.batch else Groups(*numbers, *self.vary)
+
+    def kernel(self, program: Any, workspaces: Callable[[int, int, int], list[tuple[int, ...]]]) -> Kernel:
+        """With a launch that passes tensors as (A, U, L) and makes workspaces for that."""
+        count, output = (7, 4) if self.batch else (3, 2) if self.size else (5, 4)
+
+        def launch(run, x, *arguments):
+            tensors, (length, *numbers) = list(arguments[:count]), arguments[count:]
+            x = x.view(*x.shape[:2], length) if self.batch else x.view(1, -1, length)
+            if not x.numel():  # only statistics are left, which nothing uses
+                return [t.zero_() for t in tensors[output + 1 :]]
+            tensors[output] = tensors[output].view(x.shape)
+            made = [torch.empty(s, dtype=torch.float32, device=x.device) for s in workspaces(*x.shape)]
+            return run(x, *(t for t in tensors if t is not None), *made, *numbers)
+
+        return Kernel(program, launch=launch, claims=self.k.claims)
+
+
+@T.macro
+def finish(f, M, D, RM, RV, old, mean, square, scale, u, eps, momentum):
+    """The factor of each unit, and what is kept of it: mean and factor, or mean and unbiased variance."""
+    k = f.k
+    for q in T.Parallel(k.Q):
+        scale[q] = T.rsqrt(square[q] / k.total() + eps)
+    if f.keeps:
+        for q in T.Parallel(k.Q):
+            M[u + q] = mean[q]
+            if f.batch:
+                D[u + q] = scale[q]
+            else:
+                D[u + q] = square[q] / (k.total() - 1.0)
+    if f.batch and f.runs:
+        update_running(RM, RV, old[0], old[1], mean, square, u, k, momentum)
+
+
+@T.macro
+def average(M, D, RM, RV, k, count, momentum):
+    """Running statistics of instance normalization: means over the samples, in order."""
+    with T.Kernel(T.ceildiv(count, MERGE), threads=MERGE) as bc:
+        mean, var = T.alloc_fragment((MERGE,), F32), T.alloc_fragment((MERGE,), F32)
+        T.clear(mean)
+        T.clear(var)
+        for n in T.serial(k.U // count):
+            for t in T.Parallel(MERGE):
+                mean[t] = mean[t] + M[n * count + bc * MERGE + t]
+                var[t] = var[t] + D[n * count + bc * MERGE + t]
+        for t in T.Parallel(MERGE):
+            samples = T.cast(k.U // count, F32)
+            RM[bc * MERGE + t] = (1.0 - momentum) * RM[bc * MERGE + t] + momentum * mean[t] / samples
+            RV[bc * MERGE + t] = (1.0 - momentum) * RV[bc * MERGE + t] + momentum * var[t] / samples
+
+
+def normalize_units(key: Key) -> Kernel:
+    """Units that fit on chip, one a block, or 64 columns: one read, one write."""
+    f = _Facts(key, True)
+    k, dtype = f.k, f.dtype
+    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
+
+    @T.prim_func
+    def main(
+        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
+        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
+        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+    ):  # fmt: skip
+        with T.Kernel(T.ceildiv(k.U, k.Q), threads=k.threads) as bu:
+            x = T.alloc_fragment((k.R, k.W), dtype)
+            mean, square, scale = (T.alloc_fragment((k.Q,), F32) for _ in range(3))
+            old = [fragment((k.Q,), F32, f.batch and f.runs) for _ in range(2)]
+            read_units(RM, old[0], bu * k.Q, k)
+            read_units(RV, old[1], bu * k.Q, k)
+            moments(X, x, mean, square, 0, bu * k.Q, 0, k, k.total())
+            finish(f, M, D, RM, RV, old, mean, square, scale, bu * k.Q, eps, momentum)
+            normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(count, size, inner), dtype)
+            write_tile(x, Y, 0, bu * k.Q, 0, k)
+        if f.runs and not f.batch:
+            average(M, D, RM, RV, k, count, momentum)
+
+    return f.kernel(main, lambda a, u, n: [(u,), (u,)] if f.keeps and not f.batch else [])
+
+
+def normalize_pieces(key: Key) -> Kernel:
+    """Units of any size, each spread over blocks: moments of pieces, their merge, then the values.
+
+    The last pass goes backwards: what the first one read last may still be in the L2 cache. Without training
+    there is only that one, with running statistics.
+    """
+    if not getattr(key, "training", True):
+        return _given(key)
+    f = _Facts(key, False)
+    k, dtype, pieces = f.k, f.dtype, T.dynamic("p")
+    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
+
+    @T.prim_func
+    def main(
+        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
+        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
+        P: T.Tensor((2, k.U, pieces), F32), S: T.Tensor((2, k.U), F32),
+        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+    ):  # fmt: skip
+        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+            x = T.alloc_fragment((k.R, k.W), dtype)
+            mean, square = T.alloc_fragment((k.Q,), F32), T.alloc_fragment((k.Q,), F32)
+            a, l = p // k.across * k.R, p % k.across * k.W
+            moments(X, x, mean, square, a, bu * k.Q, l, k, k.count(p))
+            for q in T.Parallel(k.Q):
+                P[0, bu * k.Q + q, p] = mean[q]
+                P[1, bu * k.Q + q, p] = square[q]
+        with T.Kernel(k.U, threads=MERGE) as u:
+            part = T.alloc_fragment((MERGE,), F32)
+            mean, square, scale = (T.alloc_fragment((1,), F32) for _ in range(3))
+            old = [fragment((1,), F32, f.batch and f.runs) for _ in range(2)]
+            read_units(RM, old[0], u, f.one.k)
+            read_units(RV, old[1], u, f.one.k)
+            merge_pieces(P, part, mean, square, u, pieces, k)
+            finish(f.one, M, D, RM, RV, old, mean, square, scale, u, eps, momentum)
+            S[0, u] = mean[0]
+            S[1, u] = scale[0]
+        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+            x = T.alloc_fragment((k.R, k.W), dtype)
+            u, last = (T.ceildiv(k.U, k.Q) - 1 - bu) * k.Q, pieces - 1 - p
+            a, l = last // k.across * k.R, last % k.across * k.W
+            read_tile(X, x, a, u, l, k)
+            normalize_tile(
+                x, Kept(S, u, (0,)), Kept(S, u, (1,)), W, B, u, l, k, f.groups(count, size, inner), dtype
+            )
+            write_tile(x, Y, a, u, l, k)
+        if f.runs and not f.batch:
+            average(M, D, RM, RV, k, count, momentum)
+
+    def workspaces(a: int, u: int, n: int) -> list[tuple[int, ...]]:
+        kept = [(u,), (u,)] if f.keeps and not f.batch else []
+        return [*kept, (2, u, k.parts(a, n)), (2, u)]
+
+    return f.kernel(main, workspaces)
+
+
+def _given(key: Key) -> Kernel:
+    """With running statistics in the place of those of the input: one read, one write."""
+    f = _Facts(key, False)
+    k, dtype = f.k, f.dtype
+    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
+
+    @T.prim_func
+    def main(
+        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
+        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
+        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+    ):  # fmt: skip
+        with T.Kernel(T.ceildiv(k.U, k.Q), k.pieces, threads=k.threads) as (bu, p):
+            x = T.alloc_fragment((k.R, k.W), dtype)
+            c = bu * k.Q if f.batch else bu % count
+            if f.batch:
+                if p == 0:
+                    for q in T.Parallel(k.Q):
+                        M[c + q] = RM[c + q]
+                        D[c + q] = T.rsqrt(RV[c + q] + eps)
+            a, l = p // k.across * k.R, p % k.across * k.W
+            read_tile(X, x, a, bu * k.Q, l, k)
+            normalize_tile(
+                x,
+                Kept(RM, c),
+                Deviation(RV, c, eps),
+                W,
+                B,
+                bu * k.Q,
+                l,
+                k,
+                f.groups(count, size, inner),
+                dtype,
+            )
+            write_tile(x, Y, a, bu * k.Q, l, k)
+
+    return f.kernel(main, lambda a, u, n: [])
