@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,7 +91,10 @@ class Page(pytest.File):
     """A Markdown file with at least one block that runs."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        namespace: dict[str, Any] = {"__name__": "__main__"}
+        # A module that can be found: TileLang, pickle and type hints look names up in a function's module.
+        module = types.ModuleType(f"page_{re.sub(r'[^a-z0-9]', '_', self.path.stem.lower())}")
+        sys.modules[module.__name__] = module
+        namespace = module.__dict__
         for fence in collect_fences(self.path):
             if fence.language in LANGUAGES and not fence.title:
                 yield Block.from_parent(
