@@ -8,7 +8,7 @@ import tilelang.language as T
 from tileops.kernel import Kernel, Key
 from tileops.kernels.elementwise import pointwise as pw
 from tileops.kernels.elementwise.arithmetic import BINARY
-from tileops.kernels.elementwise.broadcasting import NARROW, THREADS, launches
+from tileops.kernels.elementwise.broadcasting import BLOCKS, NARROW, THREADS, UNROLL, launches
 
 Element = Callable[[Any, Any, Any, str], Any]  # of both operands, the launch's number and the first's dtype
 
@@ -55,7 +55,7 @@ def same_shape(key: Key, f: Element) -> Kernel:
     (_, da), (_, db), (_, dy) = key.dtypes
     sa, sb, sy, size = pw.stored(da), pw.stored(db), pw.stored(dy), pw.vector(key)
     ds, value = pw.number(da)
-    block, n = THREADS * pw.UNROLL * size, T.dynamic("n", "int64")
+    block, n = THREADS * UNROLL * size, T.dynamic("n", "int64")
 
     @T.prim_func
     def main(A: T.Tensor((n,), da), B: T.Tensor((n,), db), Y: T.Tensor((n,), dy), s: ds):
@@ -64,9 +64,9 @@ def same_shape(key: Key, f: Element) -> Kernel:
             a, b, y = T.alloc_local((size,), sa), T.alloc_local((size,), sb), T.alloc_local((size,), sy)
             p = T.alloc_var("int64")
             if (bx + 1) * block <= n:
-                for u in T.unroll(pw.UNROLL):
+                for u in T.unroll(UNROLL):
                     for t in T.Parallel(THREADS):
-                        p = (bx * pw.UNROLL + u) * THREADS + t
+                        p = (bx * UNROLL + u) * THREADS + t
                         for v in T.vectorized(size):
                             a[v] = X[p * size + v]
                         for v in T.vectorized(size):
@@ -91,8 +91,9 @@ def broadcast(key: Key, f: Element) -> Kernel:
 
     The axes of the result are merged to four on the host (`broadcasting`), and an element's place in each
     operand follows from three divisions by multiplication. Where the innermost axis is whole vectors of 16
-    bytes a thread does one, and reads an operand that is constant along it once; else it does eight elements.
-    Bound: bytes of the result and of what is read.
+    bytes a thread does two, and reads an operand that is constant along it once; else it does four elements.
+    Threads past the end repeat the last element, so that no branch parts the loads of a thread. Bound: bytes
+    of the result and of what is read.
     """
     (_, da), (_, db), (_, dy) = key.dtypes
     sa, sb, sy, size = pw.stored(da), pw.stored(db), pw.stored(dy), pw.vector(key)
@@ -108,14 +109,15 @@ def broadcast(key: Key, f: Element) -> Kernel:
         b0: T.int64, b1: T.int64, b2: T.int64, b3: T.int64, b_first: T.int64, first: T.int64,
     ):  # fmt: skip
         with T.Kernel(blocks, threads=THREADS) as bx:
+            T.annotate_min_blocks_per_sm(BLOCKS)
             X, Z, R = T.view(A, (na,), sa), T.view(B, (nb,), sb), T.view(Y, (ny,), sy)
             a, b, y = T.alloc_local((size,), sa), T.alloc_local((size,), sb), T.alloc_local((size,), sy)
-            q1, q2, q3 = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
+            i, q1, q2, q3 = (T.alloc_var("int32") for _ in range(4))
             pa, pb = T.alloc_var("int64"), T.alloc_var("int64")
             if wide > 0:
-                for t in T.Parallel(THREADS):
-                    i = bx * THREADS + t
-                    if i < count:
+                for u in T.unroll(UNROLL):
+                    for t in T.Parallel(THREADS):
+                        i = T.min((bx * UNROLL + u) * THREADS + t, count - 1)
                         q1 = pw.quotient(i, r3)
                         q2 = pw.quotient(q1, r2)
                         q3 = pw.quotient(q2, r1)
@@ -130,14 +132,13 @@ def broadcast(key: Key, f: Element) -> Kernel:
             else:
                 for u in T.unroll(NARROW):
                     for t in T.Parallel(THREADS):
-                        i = (bx * NARROW + u) * THREADS + t
-                        if i < count:
-                            q1 = pw.quotient(i, r3)
-                            q2 = pw.quotient(q1, r2)
-                            q3 = pw.quotient(q2, r1)
-                            pa = a_first + pw.place(i, q1, q2, q3, n1, n2, n3, a0, a1, a2, a3)
-                            pb = b_first + pw.place(i, q1, q2, q3, n1, n2, n3, b0, b1, b2, b3)
-                            R[first + i] = T.cast(f(X[pa], Z[pb], s, da), sy)
+                        i = T.min((bx * NARROW + u) * THREADS + t, count - 1)
+                        q1 = pw.quotient(i, r3)
+                        q2 = pw.quotient(q1, r2)
+                        q3 = pw.quotient(q2, r1)
+                        pa = a_first + pw.place(i, q1, q2, q3, n1, n2, n3, a0, a1, a2, a3)
+                        pb = b_first + pw.place(i, q1, q2, q3, n1, n2, n3, b0, b1, b2, b3)
+                        R[first + i] = T.cast(f(X[pa], Z[pb], s, da), sy)
 
     def launch(run, a, b, y, s=0):
         for places in launches((a.shape, b.shape), size):

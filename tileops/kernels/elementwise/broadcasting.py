@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from tileops.spec.functions import broadcast
 
-AXES, THREADS, NARROW = 4, 256, 8
+AXES, THREADS = 4, 256
+UNROLL, NARROW = 2, 4  # vectors, or elements, of a thread
+BLOCKS = 6  # on a multiprocessor
 MOST = 2**31 - 2 * THREADS * NARROW  # elements that an int32 counts, with a last block that is not full
 
 Axis = tuple[int, tuple[int, ...]]  # size, and the stride of each operand; the innermost stride is 0 or 1
@@ -74,7 +76,7 @@ def _launch(axes: list[Axis], first: tuple[int, ...], wide: bool) -> tuple[int, 
     operands = len(first) - 1
     axes = [(1, (0,) * operands)] * (AXES - len(axes)) + axes
     count = math.prod(n for n, _ in axes)
-    blocks = -(-count // (THREADS if wide else THREADS * NARROW))
+    blocks = -(-count // (THREADS * (UNROLL if wide else NARROW)))
     places = [x for k in range(operands) for x in (*(each[k] for _, each in axes), first[k])]
     sizes = [n for n, _ in axes[1:]]
     return (blocks, count, int(wide), *sizes, *map(reciprocal, sizes), *places, first[-1])

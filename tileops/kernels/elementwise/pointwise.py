@@ -8,7 +8,6 @@ import tilelang.language as T
 from tileops.kernel import Key
 from tileops.kernels.elementwise.arithmetic import FLOATS
 
-UNROLL = 2  # vectors of a thread
 SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
 WIDE = {"float32": "float4", "int64": "longlong2", **dict.fromkeys(("int8", "int16", "int32"), "int4")}
 UNCHECKED = {"tl.disable_safe_memory_legalize": True}
@@ -35,7 +34,12 @@ def number(dtype: str) -> tuple[Any, Callable[[Any], int | float]]:
     """The type of a launch's number beside tensors of this dtype, and what makes it of a param."""
     if dtype in FLOATS:
         return T.float32, float
-    return T.int64, (lambda value: int(bool(value))) if dtype == "bool" else int
+    return T.int64, (lambda value: int(bool(value))) if dtype == "bool" else _wrapped
+
+
+def _wrapped(value: float) -> int:
+    """The whole part in 64 bits."""
+    return (int(value) + 2**63) % 2**64 - 2**63
 
 
 def quotient(i, reciprocal):

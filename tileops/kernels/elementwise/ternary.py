@@ -6,7 +6,7 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.elementwise import pointwise as pw
 from tileops.kernels.elementwise.arithmetic import BINARY, TERNARY
 from tileops.kernels.elementwise.binary import broadcast, same_shape
-from tileops.kernels.elementwise.broadcasting import NARROW, THREADS, launches
+from tileops.kernels.elementwise.broadcasting import BLOCKS, NARROW, THREADS, UNROLL, launches
 
 
 def clamp(key: Key) -> Kernel:
@@ -33,7 +33,7 @@ def ternary(key: Key) -> Kernel:
     (_, da), (_, db), (_, dc), (_, dy) = key.dtypes
     f, size, one = TERNARY[key.op.removesuffix("FwdOp")], pw.vector(key), key.op == "MaskedFillFwdOp"
     sa, sb, sc, sy = pw.stored(da), pw.stored(db), pw.stored(dc), pw.stored(dy)
-    block, n = THREADS * pw.UNROLL * size, T.dynamic("n", "int64")
+    block, n = THREADS * UNROLL * size, T.dynamic("n", "int64")
     nc = 1 if one else n
 
     @T.prim_func
@@ -45,9 +45,9 @@ def ternary(key: Key) -> Kernel:
             c, y = T.alloc_local((size,), sc), T.alloc_local((size,), sy)
             p = T.alloc_var("int64")
             if (bx + 1) * block <= n:
-                for u in T.unroll(pw.UNROLL):
+                for u in T.unroll(UNROLL):
                     for t in T.Parallel(THREADS):
-                        p = (bx * pw.UNROLL + u) * THREADS + t
+                        p = (bx * UNROLL + u) * THREADS + t
                         for v in T.vectorized(size):
                             a[v] = X[p * size + v]
                         for v in T.vectorized(size):
@@ -91,16 +91,17 @@ def ternary_broadcast(key: Key) -> Kernel:
         c0: T.int64, c1: T.int64, c2: T.int64, c3: T.int64, c_first: T.int64, first: T.int64,
     ):  # fmt: skip
         with T.Kernel(blocks, threads=THREADS) as bx:
+            T.annotate_min_blocks_per_sm(BLOCKS)
             X, Z = T.view(A, (na,), sa), T.view(B, (nb,), sb)
             W, R = T.view(C, (nc,), sc), T.view(Y, (ny,), sy)
             a, b = T.alloc_local((size,), sa), T.alloc_local((size,), sb)
             c, y = T.alloc_local((size,), sc), T.alloc_local((size,), sy)
-            q1, q2, q3 = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
+            i, q1, q2, q3 = (T.alloc_var("int32") for _ in range(4))
             pa, pb, pc = T.alloc_var("int64"), T.alloc_var("int64"), T.alloc_var("int64")
             if wide > 0:
-                for t in T.Parallel(THREADS):
-                    i = bx * THREADS + t
-                    if i < count:
+                for u in T.unroll(UNROLL):
+                    for t in T.Parallel(THREADS):
+                        i = T.min((bx * UNROLL + u) * THREADS + t, count - 1)
                         q1 = pw.quotient(i, r3)
                         q2 = pw.quotient(q1, r2)
                         q3 = pw.quotient(q2, r1)
@@ -117,15 +118,14 @@ def ternary_broadcast(key: Key) -> Kernel:
             else:
                 for u in T.unroll(NARROW):
                     for t in T.Parallel(THREADS):
-                        i = (bx * NARROW + u) * THREADS + t
-                        if i < count:
-                            q1 = pw.quotient(i, r3)
-                            q2 = pw.quotient(q1, r2)
-                            q3 = pw.quotient(q2, r1)
-                            pa = a_first + pw.place(i, q1, q2, q3, n1, n2, n3, a0, a1, a2, a3)
-                            pb = b_first + pw.place(i, q1, q2, q3, n1, n2, n3, b0, b1, b2, b3)
-                            pc = c_first + pw.place(i, q1, q2, q3, n1, n2, n3, c0, c1, c2, c3)
-                            R[first + i] = T.cast(f(X[pa], Z[pb], W[pc], da), sy)
+                        i = T.min((bx * NARROW + u) * THREADS + t, count - 1)
+                        q1 = pw.quotient(i, r3)
+                        q2 = pw.quotient(q1, r2)
+                        q3 = pw.quotient(q2, r1)
+                        pa = a_first + pw.place(i, q1, q2, q3, n1, n2, n3, a0, a1, a2, a3)
+                        pb = b_first + pw.place(i, q1, q2, q3, n1, n2, n3, b0, b1, b2, b3)
+                        pc = c_first + pw.place(i, q1, q2, q3, n1, n2, n3, c0, c1, c2, c3)
+                        R[first + i] = T.cast(f(X[pa], Z[pb], W[pc], da), sy)
 
     def launch(run, a, b, c, y):
         for places in launches((a.shape, b.shape, c.shape), size):
