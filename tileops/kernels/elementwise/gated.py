@@ -6,7 +6,7 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.elementwise.expressions import gelu, gelu_tanh, silu
 from tileops.kernels.elementwise.unary import F32, ITEM_SIZE, THREADS, WIDE
 
-ACTIVATIONS = {"SiluAndMul": silu, "GeluAndMul": lambda v, half: gelu(v), "GeluTanhAndMul": gelu_tanh}
+ACTIVATIONS = {"SiluAndMul": silu, "GeluAndMul": gelu, "GeluTanhAndMul": gelu_tanh}
 
 
 def gated(key: Key) -> Kernel:

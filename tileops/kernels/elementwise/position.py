@@ -39,7 +39,7 @@ def sinusoidal(key: Key) -> Kernel:
     """
     dtype = key.dtype("output")
     s, d = T.dynamic("s"), T.dynamic("d8") * 8 if key.aligned else T.dynamic("d2") * 2
-    sine, cosine = (getattr(T, "__sin"), getattr(T, "__cos")) if ITEM_SIZE[dtype] < 4 else (T.sin, T.cos)
+    sine, cosine = (T.__sin, T.__cos) if ITEM_SIZE[dtype] < 4 else (T.sin, T.cos)
 
     @T.prim_func
     def main(Y: T.Tensor((s, d), dtype)):

@@ -65,8 +65,9 @@ class GeluAndMulFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        Everything is float32, the activation is not rounded before the product. One rounding, at the store;
-        two runs are bitwise equal.
+        Everything is float32, the activation is not rounded before the product. For 16-bit dtypes the normal
+        distribution is its density times a polynomial, as in `GeluFwdOp`. One rounding, at the store; two
+        runs are bitwise equal.
 
     Source:
         N. Shazeer, [GLU Variants Improve Transformer](https://arxiv.org/abs/2002.05202), 2020.

@@ -122,8 +122,8 @@ class EluFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        float32, with `expm1`, so that nothing cancels near zero. One rounding, at the store; two runs are
-        bitwise equal.
+        float32, with `expm1` or for 16-bit dtypes a polynomial near zero, so that nothing cancels. One
+        rounding, at the store; two runs are bitwise equal.
 
     Source:
         [`torch.nn.functional.elu`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.elu.html).
@@ -173,8 +173,8 @@ class SeluFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        float32, with `expm1`, so that nothing cancels near zero. One rounding, at the store; two runs are
-        bitwise equal.
+        float32, with `expm1` or for 16-bit dtypes a polynomial near zero, so that nothing cancels. One
+        rounding, at the store; two runs are bitwise equal.
 
     Source:
         G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, [Self-Normalizing Neural
