@@ -60,7 +60,19 @@ def meta(spec: OpSpec, probe: Probe) -> list[Any]:
         None if s is None else torch.empty(s, dtype=_dtype(probe, n), device="meta")
         for n, s in probe.inputs.items()
     ]
-    return tensors or [torch.device("meta")]
+    return _laid_out(spec, probe, tensors) or [torch.device("meta")]
+
+
+def _laid_out(spec: OpSpec, probe: Probe, tensors: list[Tensor | None]) -> list[Tensor | None]:
+    """The tensors, channels-last where the probe says so and the manifest lets them."""
+    last = [
+        probe.channels_last and name in spec.inputs and spec.inputs[name].channels_last
+        for name in probe.inputs
+    ]
+    return [
+        t.movedim(1, -1).contiguous().movedim(-1, 1) if t is not None and t.ndim > 2 and is_last else t
+        for t, is_last in zip(tensors, last, strict=True)
+    ]
 
 
 def values(spec: OpSpec, probe: Probe) -> tuple[Any, ...]:
@@ -183,7 +195,7 @@ def check_value(spec: OpSpec, functions: Compiled, runner: Runner, good: Good, r
         for n, s in probe.inputs.items()
     ]
     params = values(spec, probe)
-    tensors = permitted(spec, functions, probe, tensors)
+    tensors = _laid_out(spec, probe, permitted(spec, functions, probe, tensors))
     want = oracle(spec)(*tensors, **dict(zip(spec.params, params, strict=True)))
     got = functions.core(SimpleNamespace(), runner, *(tensors or [torch.device("cpu")]), *params)
     pairs = [(x,) if isinstance(x, Tensor) else x for x in (got, want)]
@@ -195,14 +207,28 @@ def check_value(spec: OpSpec, functions: Compiled, runner: Runner, good: Good, r
 def permitted(
     spec: OpSpec, functions: Compiled, probe: Probe, tensors: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """The tensors, with values inside the range where the manifest gives one."""
+    """The tensors, with values that the manifest permits where it says which: ranges, prefix sums, pages."""
     facts = functions.facts(*meta(spec, probe), *values(spec, probe))
     known, out = dict(variables(facts["names"], facts["shapes"])), []
     for tensor, member in zip(tensors, spec.inputs.values(), strict=True):
-        kind, bounds = maker(member.values) if member.values else (None, [])
-        inside = kind == "range" and tensor is not None
-        out.append(tensor.clamp(*(b.evaluate(known) for b in bounds)) if inside else tensor)
+        kind, arguments = maker(member.values) if member.values else (None, [])
+        if tensor is not None and kind is not None:
+            bounds = [a.evaluate(known) for a in arguments if a.text not in spec.inputs]
+            tensor = _PERMITTED[kind](tensor, *bounds).to(tensor.dtype)
+        out.append(tensor)
     return out
+
+
+def _prefix_sums(tensor: Tensor, total: int) -> Tensor:
+    inside = tensor[1:-1].abs().clamp(0, total).sort().values
+    return torch.cat([torch.zeros(1), inside, torch.full((1,), total)])[: len(tensor)]
+
+
+def _pages(tensor: Tensor, page_size: int, pages: int) -> Tensor:
+    return torch.arange(tensor.numel() - 1, -1, -1).reshape(tensor.shape) % max(pages, 1)
+
+
+_PERMITTED = {"range": Tensor.clamp, "offsets": _prefix_sums, "pages": _pages}
 
 
 def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:

@@ -23,6 +23,7 @@ __all__ = [
     "bound_operator",
     "case_facts",
     "case_params",
+    "laid_out",
     "make_inputs",
     "make_meta",
     "operator",
@@ -106,7 +107,14 @@ def make_inputs(spec: OpSpec, case: BoundCase, *, device: str = "cpu", seed: int
             made[name] = _random(shape, DTYPE[dtype], generator)
         else:
             made[name] = _make(member.make, shape, DTYPE[dtype], case, generator)
-    return [None if t is None else t.to(device) for t in made.values()]
+    return [None if t is None else laid_out(t.to(device), n, case) for n, t in made.items()]
+
+
+def laid_out(tensor: Tensor, slot: str, case: BoundCase) -> Tensor:
+    """The tensor in the layout that the case says."""
+    if slot not in case.channels_last:
+        return tensor
+    return tensor.movedim(1, -1).contiguous().movedim(-1, 1)
 
 
 def make_meta(spec: OpSpec, case: BoundCase) -> list[Tensor | None]:
@@ -117,7 +125,7 @@ def make_meta(spec: OpSpec, case: BoundCase) -> list[Tensor | None]:
         if shape is None or dtype is None:
             out.append(None)
         else:
-            out.append(torch.empty(shape, dtype=DTYPE[dtype], device="meta"))
+            out.append(laid_out(torch.empty(shape, dtype=DTYPE[dtype], device="meta"), name, case))
     return out
 
 
@@ -153,6 +161,30 @@ def _lengths(shape: tuple[int, ...], generator: torch.Generator, least: int, mos
     return out
 
 
+def _offsets(shape: tuple[int, ...], generator: torch.Generator, total: int) -> Tensor:
+    """Prefix sums of lengths of together `total`: equal ones, or where they are short any, also 0."""
+    (ends,) = shape
+    if ends < 2:
+        return torch.zeros(shape)
+    if total >= 64 * (ends - 1):
+        return torch.arange(ends) * total // (ends - 1)
+    cuts = torch.randint(0, total + 1, (ends - 2,), generator=generator).sort().values
+    cuts[1:2] = cuts[:1]
+    return torch.cat([torch.zeros(1), cuts, torch.full((1,), total)])
+
+
+def _group_starts(shape: tuple[int, ...], generator: torch.Generator, total: int) -> Tensor:
+    """First rows of groups of together `total` rows, later ones larger."""
+    (groups,) = shape
+    return torch.tensor([total * e * (e + 1) // (groups * (groups + 1)) for e in range(groups)])
+
+
+def _group_sizes(shape: tuple[int, ...], generator: torch.Generator, total: int) -> Tensor:
+    """How many rows each of these groups has."""
+    starts = _group_starts(shape, generator, total)
+    return torch.cat([starts, torch.tensor([total])]).diff()[: shape[0]]
+
+
 def _distinct_pages(shape: tuple[int, ...], generator: torch.Generator, pages: int) -> Tensor:
     """A table of pages, all different while there are enough, in no order."""
     count = shape[0] * shape[1]
@@ -173,5 +205,8 @@ def _permutation_or_minus_one(shape: tuple[int, ...], generator: torch.Generator
 _MAKERS: dict[str, Callable[..., Tensor]] = {
     "lengths": _lengths,
     "distinct_pages": _distinct_pages,
+    "group_sizes": _group_sizes,
+    "group_starts": _group_starts,
+    "offsets": _offsets,
     "permutation_or_minus_one": _permutation_or_minus_one,
 }
