@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # operators: written by scripts/write_exports.py
-    from tileops.ops.attention import (
+    from tileops.ops.attention.decode import (
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
+    )
+    from tileops.ops.attention.dense import (
         GroupedQueryAttentionDenseFwdOp,
+    )
+    from tileops.ops.attention.packed import (
+        GroupedQueryAttentionPrefillFwdOp,
+        GroupedQueryAttentionPrefillVarlenFwdOp,
+    )
+    from tileops.ops.attention.square import (
+        GroupedQueryAttentionFwdOp,
+        MultiHeadAttentionFwdOp,
+    )
+    from tileops.ops.attention.window import (
+        GroupedQueryAttentionSlidingWindowFwdOp,
+        GroupedQueryAttentionSlidingWindowVarlenFwdOp,
     )
     from tileops.ops.dropout import (
         DropoutFwdOp,
@@ -128,6 +142,9 @@ if TYPE_CHECKING:
         BmmFp8NKFwdOp,
         GemmFp8FwdOp,
     )
+    from tileops.ops.gemm.grouped import (
+        GroupedGemmFwdOp,
+    )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
     )
@@ -149,16 +166,61 @@ if TYPE_CHECKING:
         LayerNormFwdOp,
         RMSNormFwdOp,
     )
-    from tileops.ops.pool import (
+    from tileops.ops.pool.adaptive import (
+        AdaptiveAvgPool2dFwdOp,
+        AdaptiveMaxPool2dFwdOp,
+        AdaptiveMaxPool2dIndicesFwdOp,
+    )
+    from tileops.ops.pool.average import (
+        AvgPool1dFwdOp,
         AvgPool2dFwdOp,
+        AvgPool3dFwdOp,
+    )
+    from tileops.ops.pool.chunks import (
+        MeanPoolingFwdOp,
+    )
+    from tileops.ops.pool.indices import (
+        MaxPool1dIndicesFwdOp,
+        MaxPool2dIndicesFwdOp,
+        MaxPool3dIndicesFwdOp,
+    )
+    from tileops.ops.pool.maximum import (
+        MaxPool1dFwdOp,
+        MaxPool2dFwdOp,
+        MaxPool3dFwdOp,
     )
     from tileops.ops.quantization import (
         FP8QuantFwdOp,
     )
+    from tileops.ops.reduction.extremes import (
+        AmaxFwdOp,
+        AminFwdOp,
+        ArgmaxFwdOp,
+        ArgminFwdOp,
+    )
+    from tileops.ops.reduction.logic import (
+        AllFwdOp,
+        AnyFwdOp,
+        CountNonzeroFwdOp,
+    )
+    from tileops.ops.reduction.moments import (
+        StdFwdOp,
+        VarFwdOp,
+        VarMeanFwdOp,
+    )
+    from tileops.ops.reduction.norms import (
+        InfNormFwdOp,
+        L1NormFwdOp,
+        L2NormFwdOp,
+    )
     from tileops.ops.reduction.softmax import (
+        LogSoftmaxFwdOp,
+        LogSumExpFwdOp,
         SoftmaxFwdOp,
     )
     from tileops.ops.reduction.sums import (
+        MeanFwdOp,
+        ProdFwdOp,
         SumFwdOp,
     )
     from tileops.ops.rope.plain import (
@@ -171,6 +233,9 @@ if TYPE_CHECKING:
         RopeLongRopeFwdOp,
         RopeYarnFwdOp,
     )
+    from tileops.ops.topk import (
+        TopkSelectorFwdOp,
+    )
     # end of operators
 
 __all__ = [
@@ -178,9 +243,20 @@ __all__ = [
     "AbsFwdOp",
     "AdaLayerNormFwdOp",
     "AdaLayerNormZeroFwdOp",
+    "AdaptiveAvgPool2dFwdOp",
+    "AdaptiveMaxPool2dFwdOp",
+    "AdaptiveMaxPool2dIndicesFwdOp",
     "AddFwdOp",
     "AlibiFwdOp",
+    "AllFwdOp",
+    "AmaxFwdOp",
+    "AminFwdOp",
+    "AnyFwdOp",
+    "ArgmaxFwdOp",
+    "ArgminFwdOp",
+    "AvgPool1dFwdOp",
     "AvgPool2dFwdOp",
+    "AvgPool3dFwdOp",
     "BatchNormBwdOp",
     "BatchNormFwdOp",
     "BitwiseAndFwdOp",
@@ -194,6 +270,7 @@ __all__ = [
     "ClampFwdOp",
     "ClampScalarFwdOp",
     "CosFwdOp",
+    "CountNonzeroFwdOp",
     "DivFwdOp",
     "DropoutFwdOp",
     "EluFwdOp",
@@ -213,16 +290,25 @@ __all__ = [
     "GemmFp8FwdOp",
     "GemmFwdOp",
     "GroupNormFwdOp",
+    "GroupedGemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
+    "GroupedQueryAttentionFwdOp",
+    "GroupedQueryAttentionPrefillFwdOp",
+    "GroupedQueryAttentionPrefillVarlenFwdOp",
+    "GroupedQueryAttentionSlidingWindowFwdOp",
+    "GroupedQueryAttentionSlidingWindowVarlenFwdOp",
     "GtFwdOp",
     "HardsigmoidFwdOp",
     "HardswishFwdOp",
     "HardtanhFwdOp",
+    "InfNormFwdOp",
     "InstanceNormFwdOp",
     "IsfiniteFwdOp",
     "IsinfFwdOp",
     "IsnanFwdOp",
+    "L1NormFwdOp",
+    "L2NormFwdOp",
     "LayerNormFwdOp",
     "LeFwdOp",
     "LeakyReluFwdOp",
@@ -230,22 +316,34 @@ __all__ = [
     "LerpTensorFwdOp",
     "Log1pFwdOp",
     "LogFwdOp",
+    "LogSoftmaxFwdOp",
+    "LogSumExpFwdOp",
     "LogicalAndFwdOp",
     "LogicalNotFwdOp",
     "LogicalOrFwdOp",
     "LtFwdOp",
     "MaskedFillFwdOp",
     "MaskedFillScalarFwdOp",
+    "MaxPool1dFwdOp",
+    "MaxPool1dIndicesFwdOp",
+    "MaxPool2dFwdOp",
+    "MaxPool2dIndicesFwdOp",
+    "MaxPool3dFwdOp",
+    "MaxPool3dIndicesFwdOp",
     "MaximumFwdOp",
+    "MeanFwdOp",
+    "MeanPoolingFwdOp",
     "MinimumFwdOp",
     "MishFwdOp",
     "MoeUnpermuteFwdOp",
     "MulFwdOp",
+    "MultiHeadAttentionFwdOp",
     "NanToNumFwdOp",
     "NeFwdOp",
     "NegFwdOp",
     "PowFwdOp",
     "PreluFwdOp",
+    "ProdFwdOp",
     "RMSNormFwdOp",
     "ReciprocalFwdOp",
     "ReluFwdOp",
@@ -268,10 +366,14 @@ __all__ = [
     "SoftmaxFwdOp",
     "SoftplusFwdOp",
     "SqrtFwdOp",
+    "StdFwdOp",
     "SubFwdOp",
     "SumFwdOp",
     "TanhFwdOp",
+    "TopkSelectorFwdOp",
     "TruncFwdOp",
+    "VarFwdOp",
+    "VarMeanFwdOp",
     "WhereFwdOp",
     # end of operators
 ]
@@ -281,9 +383,20 @@ _MODULES = {
     "AbsFwdOp": "elementwise.signs",
     "AdaLayerNormFwdOp": "normalization.adaptive",
     "AdaLayerNormZeroFwdOp": "normalization.adaptive",
+    "AdaptiveAvgPool2dFwdOp": "pool.adaptive",
+    "AdaptiveMaxPool2dFwdOp": "pool.adaptive",
+    "AdaptiveMaxPool2dIndicesFwdOp": "pool.adaptive",
     "AddFwdOp": "elementwise.binary",
     "AlibiFwdOp": "elementwise.position",
-    "AvgPool2dFwdOp": "pool",
+    "AllFwdOp": "reduction.logic",
+    "AmaxFwdOp": "reduction.extremes",
+    "AminFwdOp": "reduction.extremes",
+    "AnyFwdOp": "reduction.logic",
+    "ArgmaxFwdOp": "reduction.extremes",
+    "ArgminFwdOp": "reduction.extremes",
+    "AvgPool1dFwdOp": "pool.average",
+    "AvgPool2dFwdOp": "pool.average",
+    "AvgPool3dFwdOp": "pool.average",
     "BatchNormBwdOp": "normalization.batch",
     "BatchNormFwdOp": "normalization.batch",
     "BitwiseAndFwdOp": "elementwise.logic",
@@ -297,6 +410,7 @@ _MODULES = {
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
+    "CountNonzeroFwdOp": "reduction.logic",
     "DivFwdOp": "elementwise.quotients",
     "DropoutFwdOp": "dropout",
     "EluFwdOp": "elementwise.rectifiers",
@@ -316,16 +430,25 @@ _MODULES = {
     "GemmFp8FwdOp": "gemm.float8",
     "GemmFwdOp": "gemm.dense",
     "GroupNormFwdOp": "normalization.groups",
-    "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention",
-    "GroupedQueryAttentionDenseFwdOp": "attention",
+    "GroupedGemmFwdOp": "gemm.grouped",
+    "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
+    "GroupedQueryAttentionDenseFwdOp": "attention.dense",
+    "GroupedQueryAttentionFwdOp": "attention.square",
+    "GroupedQueryAttentionPrefillFwdOp": "attention.packed",
+    "GroupedQueryAttentionPrefillVarlenFwdOp": "attention.packed",
+    "GroupedQueryAttentionSlidingWindowFwdOp": "attention.window",
+    "GroupedQueryAttentionSlidingWindowVarlenFwdOp": "attention.window",
     "GtFwdOp": "elementwise.comparison",
     "HardsigmoidFwdOp": "elementwise.hard",
     "HardswishFwdOp": "elementwise.hard",
     "HardtanhFwdOp": "elementwise.hard",
+    "InfNormFwdOp": "reduction.norms",
     "InstanceNormFwdOp": "normalization.groups",
     "IsfiniteFwdOp": "elementwise.predicates",
     "IsinfFwdOp": "elementwise.predicates",
     "IsnanFwdOp": "elementwise.predicates",
+    "L1NormFwdOp": "reduction.norms",
+    "L2NormFwdOp": "reduction.norms",
     "LayerNormFwdOp": "normalization.rows",
     "LeFwdOp": "elementwise.comparison",
     "LeakyReluFwdOp": "elementwise.rectifiers",
@@ -333,22 +456,34 @@ _MODULES = {
     "LerpTensorFwdOp": "elementwise.between",
     "Log1pFwdOp": "elementwise.exponential",
     "LogFwdOp": "elementwise.exponential",
+    "LogSoftmaxFwdOp": "reduction.softmax",
+    "LogSumExpFwdOp": "reduction.softmax",
     "LogicalAndFwdOp": "elementwise.logic",
     "LogicalNotFwdOp": "elementwise.predicates",
     "LogicalOrFwdOp": "elementwise.logic",
     "LtFwdOp": "elementwise.comparison",
     "MaskedFillFwdOp": "elementwise.ternary",
     "MaskedFillScalarFwdOp": "elementwise.ternary",
+    "MaxPool1dFwdOp": "pool.maximum",
+    "MaxPool1dIndicesFwdOp": "pool.indices",
+    "MaxPool2dFwdOp": "pool.maximum",
+    "MaxPool2dIndicesFwdOp": "pool.indices",
+    "MaxPool3dFwdOp": "pool.maximum",
+    "MaxPool3dIndicesFwdOp": "pool.indices",
     "MaximumFwdOp": "elementwise.between",
+    "MeanFwdOp": "reduction.sums",
+    "MeanPoolingFwdOp": "pool.chunks",
     "MinimumFwdOp": "elementwise.between",
     "MishFwdOp": "elementwise.smooth",
     "MoeUnpermuteFwdOp": "moe",
     "MulFwdOp": "elementwise.binary",
+    "MultiHeadAttentionFwdOp": "attention.square",
     "NanToNumFwdOp": "elementwise.limits",
     "NeFwdOp": "elementwise.comparison",
     "NegFwdOp": "elementwise.signs",
     "PowFwdOp": "elementwise.binary",
     "PreluFwdOp": "elementwise.ternary",
+    "ProdFwdOp": "reduction.sums",
     "RMSNormFwdOp": "normalization.rows",
     "ReciprocalFwdOp": "elementwise.powers",
     "ReluFwdOp": "elementwise.rectifiers",
@@ -371,10 +506,14 @@ _MODULES = {
     "SoftmaxFwdOp": "reduction.softmax",
     "SoftplusFwdOp": "elementwise.smooth",
     "SqrtFwdOp": "elementwise.powers",
+    "StdFwdOp": "reduction.moments",
     "SubFwdOp": "elementwise.binary",
     "SumFwdOp": "reduction.sums",
     "TanhFwdOp": "elementwise.functions",
+    "TopkSelectorFwdOp": "topk",
     "TruncFwdOp": "elementwise.rounding",
+    "VarFwdOp": "reduction.moments",
+    "VarMeanFwdOp": "reduction.moments",
     "WhereFwdOp": "elementwise.ternary",
     # end of operators
 }

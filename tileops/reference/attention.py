@@ -1,5 +1,8 @@
 """Oracles of the attention family: float64, the whole score matrix."""
 
+from itertools import pairwise
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -91,3 +94,75 @@ def grouped_query_attention_dense(
         left=window_size_left,
         right=window_size_right,
     )[0]
+
+
+def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, *, is_causal: bool) -> Tensor:
+    """Attention of a sequence with itself."""
+    return attend(q, k, v, is_causal=is_causal)[0]
+
+
+def multi_head_attention(q: Tensor, k: Tensor, v: Tensor, *, is_causal: bool) -> Tensor:
+    """The same; every query head has a key head."""
+    return attend(q, k, v, is_causal=is_causal)[0]
+
+
+def grouped_query_attention_sliding_window(
+    q: Tensor, k: Tensor, v: Tensor, *, is_causal: bool, window_size_left: int, window_size_right: int
+) -> Tensor:
+    """Attention of a sequence with itself, within a window."""
+    return attend(q, k, v, is_causal=is_causal, left=window_size_left, right=window_size_right)[0]
+
+
+def grouped_query_attention_prefill(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_kv: Tensor,
+    q_scale: Tensor | None,
+    k_scale: Tensor | None,
+    v_scale: Tensor | None,
+    *,
+    is_causal: bool,
+    sm_scale: float | None,
+    softcap: float | None,
+    window_size_left: int,
+    window_size_right: int,
+    out_dtype: torch.dtype | None,
+    max_seqlen_q: int | None,
+    max_seqlen_kv: int | None,
+) -> Tensor:
+    """Attention of each request by itself."""
+    out = torch.zeros(q.shape, dtype=torch.float64, device=q.device)
+    starts_q, starts_kv = cu_seqlens_q.tolist(), cu_seqlens_kv.tolist()
+    for r, (i, end) in enumerate(pairwise(starts_q)):
+        j, stop = starts_kv[r : r + 2]
+        parts = [
+            dequantized(x[None, a:b], None if factor is None else factor[r : r + 1])[0]
+            for x, a, b, factor in ((q, i, end, q_scale), (k, j, stop, k_scale), (v, j, stop, v_scale))
+        ]
+        out[i:end] = attend(
+            *parts,
+            is_causal=is_causal,
+            sm_scale=sm_scale,
+            softcap=softcap,
+            left=window_size_left,
+            right=window_size_right,
+        )[0]
+    return out
+
+
+def grouped_query_attention_prefill_varlen(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_kv: Tensor, **params: Any
+) -> Tensor:
+    """The same without windows and float8."""
+    params |= {"window_size_left": -1, "window_size_right": -1, "out_dtype": None}
+    return grouped_query_attention_prefill(q, k, v, cu_seqlens_q, cu_seqlens_kv, None, None, None, **params)
+
+
+def grouped_query_attention_sliding_window_varlen(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, **params: Any
+) -> Tensor:
+    """The same with a window and the default scale."""
+    params |= {"sm_scale": None, "softcap": None, "out_dtype": None, "max_seqlen_kv": None}
+    return grouped_query_attention_prefill(q, k, v, cu_seqlens_q, cu_seqlens_k, None, None, None, **params)

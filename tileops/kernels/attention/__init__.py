@@ -1,5 +1,21 @@
 """Programs of softmax attention: pieces (`macros`), the forward core (`core`), a module for each layout."""
 
-from tileops.kernels.attention.dense import grouped_query_attention_dense
+from tileops.kernels.attention.dense import (
+    grouped_query_attention,
+    grouped_query_attention_dense,
+    grouped_query_attention_sliding_window,
+)
+from tileops.kernels.attention.packed import (
+    grouped_query_attention_prefill,
+    grouped_query_attention_prefill_varlen,
+    grouped_query_attention_sliding_window_varlen,
+)
 
-__all__ = ["grouped_query_attention_dense"]
+__all__ = [
+    "grouped_query_attention",
+    "grouped_query_attention_dense",
+    "grouped_query_attention_prefill",
+    "grouped_query_attention_prefill_varlen",
+    "grouped_query_attention_sliding_window",
+    "grouped_query_attention_sliding_window_varlen",
+]

@@ -129,6 +129,27 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
     return Kernel(*programs, launch=launch, claims=claims(how), pass_configs=FLUSH)
 
 
+def grouped_query_attention(key: Key) -> Kernel:
+    """Flash attention of square sequences, which keeps the log-sum-exp of each row for the backward."""
+    how = plan(key.D, (key.dtype("q"), key.dtype("q")), key.target, adjusted=False, short=key.group > 0)
+
+    def launch(run, q, k, v, o, lse, causal):
+        attention(run, q, k, v, (), o, lse, False, causal, -1, -1, key.D**-0.5, 0.0)
+
+    return Kernel(flash(key.D, how, key.group, False), launch=launch, claims=claims(how), pass_configs=FLUSH)
+
+
+def grouped_query_attention_sliding_window(key: Key) -> Kernel:
+    """Flash attention of square sequences with a window."""
+    how = plan(key.D, (key.dtype("q"), key.dtype("q")), key.target, adjusted=False, short=key.group > 0)
+
+    def launch(run, q, k, v, o, left, right, causal):
+        lse = o.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32)
+        attention(run, q, k, v, (), o, lse, False, causal, left, right, key.D**-0.5, 0.0)
+
+    return Kernel(flash(key.D, how, key.group, False), launch=launch, claims=claims(how), pass_configs=FLUSH)
+
+
 def attention(
     run: Callable[..., None], q: Tensor, k: Tensor, v: Tensor, factors: tuple[Tensor, ...], o: Tensor,
     lse: Tensor, adjusted: bool, causal: bool, left: int, right: int, scale: float, cap: float,

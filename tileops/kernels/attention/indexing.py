@@ -1,0 +1,164 @@
+"""The lightning indexer: how much the heads of a query want each key.
+
+Keys are the rows of a product on float8 tensor cores, the heads of a few queries its columns, so that the sum
+over heads stays within a row of the accumulator. What is not e4m3 yet is made so: queries while they are
+loaded, keys by a program of their own, which also leaves their scales.
+"""
+
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernel import Kernel, Key
+from tileops.kernels.quantization import E4M3, fp8_quant
+from tileops.kernels.rows import F32
+
+KEYS, COLUMNS, CHUNK, THREADS = 128, 128, 16, 256  # of a tile: keys, heads of all queries; tiles of a block
+
+
+@T.macro
+def load_queries(Q, W, q, w, batch, first, group, heads, size, tile, single):
+    """The heads of the queries of a tile, in e4m3, and their weights; 0 for heads that only fill it."""
+    queries, padded, width = tile
+    if single and padded == heads and width == size:
+        T.copy(Q[batch, first * heads : first * heads + queries * heads, 0:size], q)
+    else:
+        for r, d in T.Parallel(queries * padded, width):
+            i, h = first + r // padded, T.min(r % padded, heads - 1)
+            if r % padded < heads and d < size:
+                value = Q[batch, i * heads + h, d] if single else Q[batch, i, group * heads + h, d]
+                q[r, d] = T.cast(value, E4M3)
+            else:
+                q[r, d] = T.cast(0.0, E4M3)
+    for i, h in T.Parallel(queries, padded):
+        w[i, h] = T.if_then_else(h < heads, W[first + i, group * heads + T.min(h, heads - 1)], 0.0)
+
+
+@T.macro
+def load_keys(K, k, batch, first, group, size, width, single, aligned):
+    """A tile of keys; what is beyond their last one is 0."""
+    if aligned and single:
+        T.copy(K[batch, first : first + KEYS, 0:width], k)
+    elif aligned:
+        T.copy(K[batch, first : first + KEYS, group, 0:width], k)
+    else:
+        for n, d in T.Parallel(KEYS, width):
+            at = T.min(d, size - 1)
+            value = K[batch, first + n, at] if single else K[batch, first + n, group, at]
+            k[n, d] = T.if_then_else(d < size, value, T.cast(0.0, E4M3))
+
+
+@T.macro
+def weigh(acc, votes, out, w, tile):
+    """Sum over the heads of each query: weight times what is positive of the product."""
+    queries, padded, _ = tile
+    wide = T.reshape(acc, (KEYS, queries, padded))
+    for n, i, h in T.Parallel(KEYS, queries, padded):
+        wide[n, i, h] = T.max(wide[n, i, h], 0.0) * w[i, h]
+    T.reduce_sum(wide, votes, dim=2)
+    for n, i in T.Parallel(KEYS, queries):
+        out[i, n] = votes[n, i]
+
+
+@T.macro
+def put(Y, batch, row, column, group, value, single):
+    """Store a logit."""
+    if single:
+        Y[batch, row, column] = value
+    else:
+        Y[batch, row, column, group] = value
+
+
+def fp8_lightning_indexer(key: Key) -> Kernel:
+    """A block has a tile of queries and walks over up to 16 tiles of keys that some of them may see.
+
+    Bound: the float8 rate for long contexts, with the sum over heads, two operations a product, beside it.
+    Heads of a group are padded to a power of two, and a row to 32 elements. `single` says that there is one
+    group, `aligned` that keys can be loaded by TMA.
+    """
+    size, heads, single, aligned = key.D, key.heads, key.single, key.aligned
+    padded = max(16, 1 << (heads - 1).bit_length())
+    queries, width = max(1, COLUMNS // padded), -(-size // 32) * 32
+    tile = queries, padded, width
+    scaled = key.given("index_k_scale") or key.dtype("index_k") != E4M3
+    batches, rows, lines, columns, groups = map(T.dynamic, ("batches", "rows", "lines", "columns", "groups"))
+    q_shape = (batches, lines, size) if single else (batches, rows, groups * heads, size)
+    last = () if single else (groups,)
+    scale_type = T.Tensor((batches, columns, *last), F32) if scaled else False
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor(q_shape, key.dtype("index_q")),
+        K: T.Tensor((batches, columns, *last, size), E4M3),
+        W: T.Tensor((rows, heads if single else groups * heads), F32),
+        First: T.Tensor((rows,), "int32"),
+        End: T.Tensor((rows,), "int32"),
+        Scale: scale_type,
+        Y: T.Tensor((batches, rows, columns, *last), F32),
+    ):
+        with T.Kernel(
+            T.ceildiv(columns, KEYS * CHUNK),
+            T.ceildiv(rows, queries),
+            batches if single else batches * groups,
+            threads=THREADS,
+        ) as (bx, by, bz):
+            q, k = T.alloc_shared((queries * padded, width), E4M3), T.alloc_shared((KEYS, width), E4M3)
+            w, out = T.alloc_shared((queries, padded), F32), T.alloc_shared((queries, KEYS), F32)
+            acc = T.alloc_fragment((KEYS, queries * padded), F32)
+            votes = T.alloc_fragment((KEYS, queries), F32)
+            batch, group = T.alloc_var("int32", init=bz), T.alloc_var("int32", init=0)
+            if not single:
+                batch = T.truncdiv(bz, groups)
+                group = T.truncmod(bz, groups)
+            least, most = T.alloc_var("int32", init=2**31 - 1), T.alloc_var("int32", init=0)
+            for i in T.serial(queries):
+                if by * queries + i < rows:
+                    least = T.min(least, First[by * queries + i])
+                    most = T.max(most, End[by * queries + i])
+            load_queries(Q, W, q, w, batch, by * queries, group, heads, size, tile, single)
+            first, end = T.alloc_var("int32"), T.alloc_var("int32")
+            first = T.max(T.max(least, 0) // KEYS, bx * CHUNK)
+            end = T.min(T.ceildiv(T.min(most, columns), KEYS), (bx + 1) * CHUNK)
+            for b in T.Pipelined(T.max(end - first, 0), num_stages=2 if aligned else 0):
+                j = (first + b) * KEYS
+                load_keys(K, k, batch, j, group, size, width, single, aligned)
+                T.gemm(k, q, acc, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
+                weigh(acc, votes, out, w, tile)
+                for i, n in T.Parallel(queries, KEYS):
+                    row = by * queries + i
+                    if row < rows and j + n < columns:
+                        if First[row] <= j + n and j + n < End[row]:
+                            if scaled and single:
+                                put(Y, batch, row, j + n, group, out[i, n] * Scale[batch, j + n], single)
+                            elif scaled:
+                                put(Y, batch, row, j + n, group, out[i, n] * Scale[batch, j + n, group], single)
+                            else:
+                                put(Y, batch, row, j + n, group, out[i, n], single)
+                        else:
+                            put(Y, batch, row, j + n, group, -T.infinity(F32), single)
+            if key.clean:
+                for b in T.serial(CHUNK):
+                    t = bx * CHUNK + b
+                    if t < first or t >= end:
+                        for i, n in T.Parallel(queries, KEYS):
+                            if by * queries + i < rows and t * KEYS + n < columns:
+                                put(Y, batch, by * queries + i, t * KEYS + n, group, -T.infinity(F32), single)
+
+    def launch(run, q, k, weights, first, end, scale, logits):
+        if k.dtype is not torch.float8_e4m3fn:
+            quantize, run = run
+            wide, k = k, torch.empty(k.shape, dtype=torch.float8_e4m3fn, device=k.device)
+            scale = torch.empty(k.shape[:3], dtype=torch.float32, device=k.device)
+            quantize(wide.view(-1, size), scale.view(-1), k.view(-1, size))
+        if single:
+            q, k, logits = q.view(q.shape[0], -1, size), k[:, :, 0], logits[..., 0]
+            scale = None if scale is None else scale[..., 0]
+        run(q, k, weights, first, end, *([] if scale is None else [scale]), logits)
+
+    programs: tuple[Any, ...] = (main,)
+    if key.dtype("index_k") != E4M3:
+        static = (("block", 1 << (size - 1).bit_length()), ("aligned", size % 8 == 0))
+        dtypes = (("input_tensor", key.dtype("index_k")),)
+        programs = (*fp8_quant(Key(key.op, key.implementation, key.target, dtypes, static)).programs, main)
+    return Kernel(*programs, launch=launch, claims=("wgmma", "tma_load") if aligned else ("wgmma",))

@@ -1,0 +1,1 @@
+"""Softmax attention, a module a group of operators."""
