@@ -7,7 +7,6 @@ is float32.
 from typing import Any
 
 import tilelang.language as T
-from torch import Tensor
 
 F32 = "float32"
 ITEM_SIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
@@ -97,18 +96,28 @@ def load_factors(tensors, fragments, row, first, rows, width, whole):
 
 
 @T.macro
-def normalize_rows(x, mean, scale, factors, first, rows, width, dtype, centered):
-    """``x = gate * ((x - mean) * scale * factor + term)`` with those of the three that there are."""
+def center_rows(x, e, mean, n, rows, width):
+    """``e = x - mean`` in float32 for rows of `n`, 0 beyond: each value is converted once."""
     for i, j in T.Parallel(rows, width):
-        x[i, j] = T.cast(normalized(x, mean, scale, factors, i, j, first, centered), dtype)
+        e[i, j] = T.cast(x[i, j], F32)
+    sum_rows(e, mean, mean, 0, n, rows, width, False)
+    for i in T.Parallel(rows):
+        mean[i] = mean[i] / n
+    for i, j in T.Parallel(rows, width):
+        e[i, j] = T.if_then_else(j < n, e[i, j] - mean[i], 0.0)
 
 
-def normalized(
-    x: Any, mean: Any, scale: Any, factors: Any, i: Any, j: Any, first: Any, centered: bool
-) -> Any:
+@T.macro
+def normalize_rows(x, y, mean, scale, factors, first, rows, width, dtype):
+    """``y = gate * ((x - mean) * scale * factor + term)``, with those of the four that there are."""
+    for i, j in T.Parallel(rows, width):
+        y[i, j] = T.cast(normalized(x, mean, scale, factors, i, j, first), dtype)
+
+
+def normalized(x: Any, mean: Any, scale: Any, factors: Any, i: Any, j: Any, first: Any) -> Any:
     """One element of `normalize_rows`; factors are tiles, tensors of the size of a row, or False."""
     y = T.cast(x[i, j], F32)
-    y = (y - mean[i] if centered else y) * scale[i]
+    y = (y if mean is None else y - mean[i]) * scale[i]
     for n, f in enumerate(factors):
         if f is not False:
             value = T.cast(f[first + j] if len(f.shape) == 1 else f[i, j], F32)
@@ -124,13 +133,3 @@ def loaded(tensors: tuple[Any, ...], tiles: tuple[Any, ...]) -> tuple[Any, ...]:
 def fragment(shape: Any, dtype: str, given: bool) -> Any:
     """Registers for a tensor that not every key has."""
     return T.alloc_fragment(shape, dtype) if given else None
-
-
-def as_rows(x: Tensor, n: int) -> Tensor:
-    """Rows of `n`; a tensor that has them already is not viewed anew, which costs the host a microsecond."""
-    return x if x.dim() == 2 and x.shape[1] == n else x.view(-1, n)
-
-
-def as_row(x: Tensor) -> Tensor:
-    """The one row that a tensor is."""
-    return x if x.dim() == 1 else x.view(-1)

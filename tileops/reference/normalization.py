@@ -79,7 +79,7 @@ def batch_norm(
     r, left = x.double(), (running_mean, running_var)
     mean, var = (r.mean(axes), r.var(axes, correction=0)) if training else (running_mean, running_var)
     y = (r - _by_channel(mean, r)) / torch.sqrt(_by_channel(var, r) + eps)
-    if training and running_mean is not None:
+    if training and running_mean is not None and x.numel():
         left = _running(running_mean, mean, momentum), _running(running_var, r.var(axes), momentum)
     return _affine(y, weight, bias), *(t for t in left if t is not None)
 
@@ -125,7 +125,7 @@ def instance_norm(
         y = batch_norm(x, *left, weight, bias, training=False, momentum=momentum, eps=eps)[0]
     else:
         y = group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
-        if running_mean is not None:
+        if running_mean is not None and x.numel():
             r = x.double().flatten(2)
             new = r.mean(2).mean(0), r.var(2).mean(0)
             left = tuple(_running(t, v, momentum) for t, v in zip(left, new, strict=True))

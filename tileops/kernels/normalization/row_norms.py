@@ -18,8 +18,7 @@ from tileops.kernels.rows import (
     F32,
     ITEM_SIZE,
     add_residual,
-    as_row,
-    as_rows,
+    center_rows,
     fragment,
     load_factors,
     loaded,
@@ -76,12 +75,16 @@ def _arguments(key: Key, m: Any) -> tuple[Any, ...]:
 
 def _kernel(key: Key, program: Any) -> Kernel:
     """With a launch that passes every tensor as rows, or as one row."""
-    n, vectors = key.N, {i for i, (slot, _) in enumerate(key.dtypes) if slot in ("weight", "bias")}
+    n, vectors = key.N, [i for i, (slot, _) in enumerate(key.dtypes) if slot in ("weight", "bias")]
 
-    def launch(run, *arguments):
-        *tensors, eps = arguments
-        given = [t for t in tensors if t is not None]
-        run(*[as_row(t) if i in vectors else as_rows(t, n) for i, t in enumerate(given)], eps)
+    def launch(run, x, *others):
+        given, shape = [x, *(t for t in others if t is not None)], x.shape
+        if len(shape) != 2 or shape[1] != n:  # a view costs the host a microsecond
+            given[:-1] = [t if i in vectors else t.view(-1, n) for i, t in enumerate(given[:-1])]
+        for i in vectors:
+            if given[i].dim() != 1:
+                given[i] = given[i].view(-1)
+        run(*given)
 
     return Kernel(program, launch=launch, claims=wide_access(n, key.dtype("x")))
 
@@ -106,22 +109,26 @@ def _rows(key: Key, centered: bool) -> Kernel:
     ):
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
             T.annotate_min_blocks_per_sm(blocks)
-            x, r = T.alloc_fragment(tile, dtype), fragment(tile, dtype, residual)
+            x, r, e = (
+                T.alloc_fragment(tile, dtype),
+                fragment(tile, dtype, residual),
+                fragment(tile, F32, centered),
+            )
             mean, scale = fragment((rows,), F32, centered), T.alloc_fragment((rows,), F32)
             w, b, g = (fragment(tile, dtype, centered and f is not False) for f in (factor, term, gate))
             T.copy(X[bx * rows, 0], x)
             add_residual(x, R, r, S, bx * rows, 0, rows, width, dtype, residual)
             load_factors((W, B, G), (w, b, g), bx * rows, 0, rows, width, whole)
             if centered:
-                sum_rows(x, mean, mean, 0, n, rows, width, False)
-                for i in T.Parallel(rows):
-                    mean[i] = mean[i] / n
-                sum_rows(x, mean, scale, 0, n, rows, width, True)
+                center_rows(x, e, mean, n, rows, width)
+                sum_squares(e, scale, rows, width)
             else:
                 sum_squares(x, scale, rows, width)
             for i in T.Parallel(rows):
                 scale[i] = T.rsqrt(scale[i] / n + eps)
-            normalize_rows(x, mean, scale, loaded((W, B, G), (w, b, g)), 0, rows, width, dtype, centered)
+            normalize_rows(
+                e if centered else x, x, None, scale, loaded((W, B, G), (w, b, g)), 0, rows, width, dtype
+            )
             T.copy(x, Y[bx * rows, 0])
 
     return _kernel(key, main)
@@ -170,9 +177,7 @@ def _pieces(key: Key, centered: bool) -> Kernel:
                 else:
                     T.copy(X[row, p * block], x)
                 load_factors((W, B, G), (w, b, g), row, p * block, 1, block, whole)
-                normalize_rows(
-                    x, mean, scale, loaded((W, B, G), (w, b, g)), p * block, 1, block, dtype, centered
-                )
+                normalize_rows(x, x, mean, scale, loaded((W, B, G), (w, b, g)), p * block, 1, block, dtype)
                 T.copy(x, Y[row, p * block])
 
     return _kernel(key, main)
