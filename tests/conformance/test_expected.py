@@ -84,7 +84,7 @@ def _dtype_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
             if kind == "inputs":
                 changed = msgspec.structs.replace(member, optional=not member.optional)
                 yield f"inputs.{name}.optional", _replace(spec, kind, name, changed)
-    if len({len(row) for row in spec.rows}) == 1 and len(spec.rows[0]) > 1:
+    if len(spec.rows) > 1 and len({len(row) for row in spec.rows}) == 1 and len(spec.rows[0]) > 1:
         for n in range(len(spec.rows)):
             yield f"rows.{n}", msgspec.structs.replace(spec, rows=spec.rows[:n] + spec.rows[n + 1 :])
 

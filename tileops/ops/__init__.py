@@ -233,6 +233,10 @@ if TYPE_CHECKING:
         RopeLongRopeFwdOp,
         RopeYarnFwdOp,
     )
+    from tileops.ops.scan import (
+        CumprodFwdOp,
+        CumsumFwdOp,
+    )
     from tileops.ops.topk import (
         TopkSelectorFwdOp,
     )
@@ -271,6 +275,8 @@ __all__ = [
     "ClampScalarFwdOp",
     "CosFwdOp",
     "CountNonzeroFwdOp",
+    "CumprodFwdOp",
+    "CumsumFwdOp",
     "DivFwdOp",
     "DropoutFwdOp",
     "EluFwdOp",
@@ -411,6 +417,8 @@ _MODULES = {
     "ClampScalarFwdOp": "elementwise.limits",
     "CosFwdOp": "elementwise.functions",
     "CountNonzeroFwdOp": "reduction.logic",
+    "CumprodFwdOp": "scan",
+    "CumsumFwdOp": "scan",
     "DivFwdOp": "elementwise.quotients",
     "DropoutFwdOp": "dropout",
     "EluFwdOp": "elementwise.rectifiers",
