@@ -60,6 +60,29 @@ def softmax(call: Call) -> Function:
     return lambda x: softmax(x)
 
 
+@peer.serves("SiluAndMulFwdOp")
+def silu_and_mul(call: Call) -> Function:
+    return _gated(call, "silu_and_mul")
+
+
+@peer.serves("GeluAndMulFwdOp")
+def gelu_and_mul(call: Call) -> Function:
+    return _gated(call, "gelu_and_mul")
+
+
+@peer.serves("GeluTanhAndMulFwdOp")
+def gelu_tanh_and_mul(call: Call) -> Function:
+    return _gated(call, "gelu_tanh_and_mul")
+
+
+def _gated(call: Call, name: str) -> Function:
+    from flashinfer import activation
+
+    _half(call["x"])
+    function = getattr(activation, name)
+    return lambda x: function(x)
+
+
 @functools.cache
 def _workspace(device: torch.device) -> Tensor:
     return torch.zeros(WORKSPACE, dtype=torch.uint8, device=device)

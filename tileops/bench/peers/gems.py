@@ -66,3 +66,31 @@ def softmax(call: Call) -> Function:
     if dim is None:
         raise Unserved("dim must be given")
     return lambda x: softmax(x, dim)
+
+
+def _unary(name: str) -> None:
+    """An operator of one tensor and no params, of the same name in lower case."""
+
+    def make(call: Call) -> Function:
+        import flag_gems.ops
+
+        function = getattr(flag_gems.ops, name.lower(), None)
+        if function is None:
+            raise Unserved(f"it has no {name.lower()}")
+        return lambda x: function(x)
+
+    peer.serves(f"{name}FwdOp")(make)
+
+
+for _name in ("Abs", "Cos", "Erf", "Exp", "Isfinite", "Isinf", "Isnan", "Log", "Neg", "Reciprocal", "Relu"):
+    _unary(_name)
+for _name in ("Rsqrt", "Sigmoid", "Silu", "Sin", "Sqrt", "Tanh"):
+    _unary(_name)
+
+
+@peer.serves("GeluFwdOp")
+def gelu(call: Call) -> Function:
+    from flag_gems.ops import gelu
+
+    approximate = call.params["approximate"]
+    return lambda x: gelu(x, approximate=approximate)

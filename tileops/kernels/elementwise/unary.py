@@ -1,5 +1,6 @@
 """The program of all unary operators: an operator is an expression of `expressions`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tilelang.language as T
@@ -41,7 +42,7 @@ def gelu_unary(key: Key) -> Kernel:
 
 def _unary(key: Key, name: str) -> Kernel:
     (_, declared), (_, returned) = key.dtypes
-    dtype, out = stored(declared), stored(returned)
+    dtype, out, flat_x, flat_y = stored(declared), stored(returned), flat(declared), flat(returned)
     floating = "float" in dtype or "float" in out
     widest = out if ITEM_SIZE[out] > ITEM_SIZE[dtype] else dtype
     block = THREADS * 32 // ITEM_SIZE[widest]
@@ -77,7 +78,7 @@ def _unary(key: Key, name: str) -> Kernel:
                 body(X, Y, bx)
 
         def launch(run, x, y, *_):
-            run(flat(x), flat(y))
+            run(flat_x(x), flat_y(y))
 
     else:
         number = T.float32 if floating else T.int64
@@ -88,7 +89,7 @@ def _unary(key: Key, name: str) -> Kernel:
                 body(X, Y, bx, a, b, c)
 
         def launch(run, x, y, *params):
-            run(flat(x), flat(y), *NUMBERS[name](declared, *params))
+            run(flat_x(x), flat_y(y), *NUMBERS[name](declared, *params))
 
     return Kernel(main, launch=launch, claims=(WIDE.get(widest, "uint4"),))
 
@@ -98,6 +99,6 @@ def stored(dtype: str) -> str:
     return "uint8" if dtype == "bool" else dtype
 
 
-def flat(x: torch.Tensor) -> torch.Tensor:
-    """One dimension; booleans as bytes."""
-    return x.view(-1).view(torch.uint8) if x.dtype is torch.bool else x.view(-1)
+def flat(dtype: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """How a launch sees a tensor: one dimension, booleans as bytes."""
+    return (lambda x: x.view(-1).view(torch.uint8)) if dtype == "bool" else (lambda x: x.view(-1))
