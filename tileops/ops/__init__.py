@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tileops.ops.attention.dense import (
         GroupedQueryAttentionDenseFwdOp,
     )
+    from tileops.ops.attention.indexing import (
+        FP8LightningIndexerFwdOp,
+    )
     from tileops.ops.attention.packed import (
         GroupedQueryAttentionPrefillFwdOp,
         GroupedQueryAttentionPrefillVarlenFwdOp,
@@ -284,6 +287,7 @@ __all__ = [
     "ErfFwdOp",
     "ExpFwdOp",
     "Expm1FwdOp",
+    "FP8LightningIndexerFwdOp",
     "FP8QuantFwdOp",
     "FloorDivideFwdOp",
     "FloorFwdOp",
@@ -426,6 +430,7 @@ _MODULES = {
     "ErfFwdOp": "elementwise.functions",
     "ExpFwdOp": "elementwise.exponential",
     "Expm1FwdOp": "elementwise.exponential",
+    "FP8LightningIndexerFwdOp": "attention.indexing",
     "FP8QuantFwdOp": "quantization",
     "FloorDivideFwdOp": "elementwise.quotients",
     "FloorFwdOp": "elementwise.rounding",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tests.conformance.expected.probes import FLOATS, Bad, Expected, Good, Probe, Shape
@@ -49,75 +50,150 @@ SOFTMAX = Expected(
 )
 
 
-INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "bool"}
+INTEGERS = {"int8", "int16", "int32", "int64", "uint8"}
+NUMBERS = {*FLOATS, *INTEGERS, "bool"}
 
 
-def _over(x: Shape, dim: Any = None, keepdim: bool = False, dtype: str = "float16") -> Probe:
-    return Probe({"input": x}, {"dim": dim, "keepdim": keepdim}, dtype)
+def _over(x: Shape, dim: Any = None, dtype: str = "float16", slot: str = "input", **params: Any) -> Probe:
+    return Probe({slot: x}, {"dim": dim, **params}, dtype)
 
 
-_ROWS = {"lanes": 8, "aligned": False}
-_BAD_DIMS = [
-    Bad("dim must name axes of input, each once", _over((2, 3), 2)),
-    Bad("dim must name axes of input, each once", _over((2, 3), -3)),
-    Bad("dim must name axes of input, each once", _over((2, 3), (0, -2))),
-    Bad("input must be a torch.Tensor", _over(None)),
+def _reduction(
+    flops: Any,
+    dtypes: set[str] = FLOATS,
+    *,
+    line: bool = False,
+    outputs: int = 1,
+    out: str | None = None,
+    size: int = 2,
+    good: Any = (),
+    bad: Any = (),
+    keepdim: bool = True,
+    slot: str = "input",
+    empty: bool = True,
+    default: Any = (),
+) -> Expected:
+    """A reduction over several axes, or with `line` over one.
+
+    `flops` are those of 24 elements and 8 results; `out` is the dtype of a result and `size` its bytes, where
+    it is not the input's; `default` the shape over (2, 3, 4) without `dim`.
+    """
+
+    def probe(x: Shape, dim: Any = None, dtype: str = "float16", **params: Any) -> Probe:
+        return _over(x, dim, dtype, slot, **params)
+
+    def see(x: Shape, dim: Any, shape: tuple[int, ...], name: str, run: bool = False, **static: Any) -> Good:
+        return Good(probe(x, dim), (shape,) * outputs, name, static, out_dtype=out, run=run)
+
+    walks = [
+        Good(
+            probe((2, 3, 4), 1),
+            ((2, 4),) * outputs,
+            "columns",
+            {"tall": False, "aligned": False},
+            flops,
+            2 * 24 + outputs * size * 8,
+            out,
+        ),
+        see((5, 256), -1, (5,), "rows", True, lanes=8, aligned=True),
+        see((5, 257), -1, (5,), "rows", lanes=32, aligned=False),
+        see((5, 2048), -1, (5,), "rows", lanes=32, aligned=True),
+        see((5, 2049), -1, (5,), "rows", lanes=128, aligned=False),
+        see((529, 16384), 1, (529,), "rows", lanes=128, aligned=True),
+        see((528, 16368), 1, (528,), "rows", lanes=128, aligned=True),
+        see((528, 16384), 1, (528,), "split_rows", aligned=True),
+        see((1, 16389), 1, (1,), "split_rows", True, aligned=False),
+        see((2, 9, 1), 1, (2, 1), "rows", lanes=8, aligned=False),
+        see((511, 32), 0, (32,), "columns", tall=True, aligned=True),
+        see((512, 32), 0, (32,), "split_columns", aligned=True),
+        see((512, 3), 0, (3,), "split_columns", True, aligned=False),
+        see((512, 65537), 0, (65537,), "columns", tall=True, aligned=False),
+        see((512, 65536), 0, (65536,), "split_columns", aligned=True),
+        see((2, 512, 65536), 1, (2, 65536), "columns", tall=True, aligned=True),
+        see((16384, 65537), 0, (65537,), "columns", tall=True, aligned=False),
+        see((2, 64, 16), 1, (2, 16), "columns", tall=False, aligned=True),
+        Good(Probe({slot: (2, 3, 4)}), (default,) * outputs, "rows", out_dtype=out),
+        Good(probe((), -1), ((),) * outputs, "rows", out_dtype=out),
+    ]
+    if keepdim:
+        walks.append(Good(probe((2, 3), 1, keepdim=True), ((2, 1),) * outputs, "rows", out_dtype=out))
+    if not line:
+        again = {"short": True, "again": True}
+        walks += [
+            see((4, 1, 8192), (0, 1, 2), (), "split_rows", short=False, again=False, aligned=True),
+            see((4, 33, 256), (0, 2), (33,), "split_rows", **again, aligned=True),
+            see((4, 3, 257), (0, 2), (3,), "split_rows", short=False, again=True, aligned=False),
+            see((4, 3, 9, 16), (0, 2), (3, 16), "split_columns", aligned=True),
+            see((2, 3, 2, 3, 2, 3), (0, 2, 4), (3, 3, 3), "rows", lanes=8, aligned=False),
+            see((2, 3, 2, 3, 4, 3), (1, 3, 5), (2, 2, 4), "rows", lanes=8, aligned=False),
+        ]
+    says = f"dim must name axes of {slot}, each once"
+    refused = [
+        Bad(says, probe((2, 3), 2)),
+        Bad(says, probe((2, 3), -3)),
+        Bad(f"{slot} must be", probe(None, 0)),
+    ]
+    refused += [] if line else [Bad(says, probe((2, 3), (0, -2)))]
+    if empty:
+        walks.append(see((3, 0), 1, (3,), "rows"))
+    else:
+        full = "the reduced axes must not be empty"
+        refused += [Bad(full, probe((3, 0), 1)), Bad(full, probe((0, 0), 0))]
+        walks.append(see((3, 0), 0, (0,), "columns"))
+    return Expected([*walks, *good], [*refused, *bad], {slot: dtypes})
+
+
+def _kept(*pairs: tuple[str, str]) -> list[Good]:
+    """The dtypes of results of other inputs than float16."""
+    return [Good(_over((5, 16), 1, dtype=dtype), ((5,),), "rows", out_dtype=out) for dtype, out in pairs]
+
+
+_LONG = _kept(("uint8", "int64"), ("bool", "int64"), ("int8", "int64"), ("float32", "float32"))
+_SAME = _kept(("uint8", "uint8"), ("bool", "bool"), ("int64", "int64"))
+_EVERY = [Good(_over((2, 3, 4), ()), ((),), "rows")]
+_TRUTH = [
+    *_kept(("uint8", "uint8"), ("bool", "bool"), ("complex64", "bool"), ("float32", "bool")),
+    Good(_over((2, 3), ()), ((2, 3),), "rows", out_dtype="bool"),
+]
+_MOMENT = [Good(_over((2, 3, 4), 1, correction=0), ((2, 4),), "columns", run=True)]
+_CORRECTED = [  # by every program
+    Good(_over((5, 256), 1, correction=0), ((5,),), "rows", run=True),
+    Good(_over((1, 16389), 1, correction=9999), ((1,),), "split_rows", run=True),
+    Good(_over((512, 3), 0, correction=99), ((3,),), "split_columns", run=True),
 ]
 
 
-def _walks(probe: Any = _over, out_dtype: str | None = None) -> list[Good]:
-    """Which program walks memory for which axes, and what it knows of the sizes."""
-    tall, split = {"tall": True, "aligned": True}, {"short": False, "again": False, "aligned": True}
-
-    def good(x: Shape, dim: Any, shape: tuple[int, ...], name: str, static: Any, run: bool = False) -> Good:
-        return Good(probe(x, dim), (shape,), name, static, out_dtype=out_dtype, run=run)
-
-    return [
-        good((5, 256), -1, (5,), "rows", {"lanes": 8, "aligned": True}),
-        good((5, 257), -1, (5,), "rows", {"lanes": 32, "aligned": False}),
-        good((5, 2048), -1, (5,), "rows", {"lanes": 32, "aligned": True}),
-        good((5, 2049), -1, (5,), "rows", {"lanes": 128, "aligned": False}),
-        good((529, 16384), 1, (529,), "rows", {"lanes": 128, "aligned": True}),
-        good((528, 16368), 1, (528,), "rows", {"lanes": 128, "aligned": True}),
-        good((528, 16384), 1, (528,), "split_rows", split),
-        good((4, 1, 8192), (0, 1, 2), (), "split_rows", split),
-        good((4, 33, 256), (0, 2), (33,), "split_rows", {"short": True, "again": True, "aligned": True}),
-        good((4, 3, 257), (0, 2), (3,), "split_rows", {"short": False, "again": True, "aligned": False}),
-        good((511, 32), 0, (32,), "columns", tall),
-        good((512, 32), 0, (32,), "split_columns", tall),
-        good((512, 65537), 0, (65537,), "columns", {"tall": True, "aligned": False}),
-        good((512, 65536), 0, (65536,), "split_columns", tall),
-        good((2, 512, 65536), 1, (2, 65536), "columns", tall),
-        good((2, 64, 16), 1, (2, 16), "columns", {"tall": False, "aligned": True}),
-        good((2, 9, 7), 1, (2, 7), "columns", {"tall": False, "aligned": False}),
-        good((2, 9, 1), 1, (2, 1), "rows", _ROWS),
-        good((4, 3, 9, 16), (0, 2), (3, 16), "split_columns", {"tall": False, "aligned": True}, True),
-        good((16384, 65537), 0, (65537,), "columns", {"tall": True, "aligned": False}),
-        good((4, 3, 65, 7), (0, 2), (3, 7), "split_columns", {"tall": True, "aligned": False}),
-        good((2, 3, 2, 3, 2, 3), (0, 2, 4), (3, 3, 3), "rows", _ROWS),
-        good((2, 3, 2, 3, 4, 3), (1, 3, 5), (2, 2, 4), "rows", _ROWS),
-    ]
+def _norm(flops: int, order: float, empty: bool = True) -> Expected:
+    wrong = [Bad("ord must be", Probe({"x": (2, 3)}, {"ord": o})) for o in (3, 0, 2.5)]
+    right = Good(Probe({"x": (2, 3)}, {"ord": order}), ((),), "rows")
+    return _reduction(flops, slot="x", empty=empty, bad=wrong, good=[right])
 
 
-SUM = Expected(
-    good=[
-        Good(_over((2, 3, 4), 1), ((2, 4),), "columns"),
-        Good(_over((2, 3, 4)), ((),), "rows", _ROWS, flops=24, bytes=2 * 25, run=True),
-        Good(_over((2, 3, 4), keepdim=True), ((1, 1, 1),), "rows"),
-        Good(_over((2, 3, 4), (0, -1), True), ((1, 3, 1),), "split_rows", flops=24, bytes=2 * 27, run=True),
-        Good(_over((2, 3, 4), (0, -1)), ((3,),), "split_rows"),
-        Good(_over((2, 3), ()), ((),), "rows"),
-        Good(_over((0, 3), 0), ((3,),), "columns"),
-        Good(_over((), -1), ((),), "rows"),
-        Good(_over((5, 16), 1, dtype="uint8"), ((5,),), "rows", out_dtype="int64"),
-        Good(_over((5, 16), 1, dtype="bool"), ((5,),), "rows", out_dtype="int64"),
-        *_walks(),
-    ],
-    bad=_BAD_DIMS,
-    dtypes={"input": FLOATS | INTEGERS},
-)
+_TWICE = [dataclasses.replace(good, outputs=good.outputs * 2) for good in (*_MOMENT, *_CORRECTED)]
+_BITS = NUMBERS | {"complex64"}
+_OF_LOGS = [
+    Bad("dim must name an axis", _over((2, 3), ())),
+    Bad("dim must be int | tuple[int, ...]", _over((2, 3), None)),
+]
 
 EXPECTED: dict[str, Expected] = {
-    "SumFwdOp": SUM,
+    "AllFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH),
+    "AmaxFwdOp": _reduction(24, NUMBERS, empty=False, good=[*_SAME, *_EVERY]),
+    "AminFwdOp": _reduction(24, NUMBERS, empty=False, good=[*_SAME, *_EVERY]),
+    "AnyFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH),
+    "ArgmaxFwdOp": _reduction(24, FLOATS | INTEGERS, line=True, out="int64", size=8, empty=False),
+    "ArgminFwdOp": _reduction(24, FLOATS | INTEGERS, line=True, out="int64", size=8, empty=False),
+    "CountNonzeroFwdOp": _reduction(24, _BITS, out="int64", size=8, keepdim=False),
+    "InfNormFwdOp": _norm(24, float("inf"), empty=False),
+    "L1NormFwdOp": _norm(48, 1),
+    "L2NormFwdOp": _norm(48, 2.0),
+    "LogSoftmaxFwdOp": SOFTMAX,
+    "LogSumExpFwdOp": _reduction(120, bad=_OF_LOGS, default=(2, 3)),
+    "MeanFwdOp": _reduction(32, good=_EVERY),
+    "ProdFwdOp": _reduction(24, NUMBERS, line=True, good=_LONG),
     "SoftmaxFwdOp": SOFTMAX,
+    "StdFwdOp": _reduction(72, good=[*_MOMENT, *_CORRECTED]),
+    "SumFwdOp": _reduction(24, NUMBERS, good=[*_LONG, *_EVERY]),
+    "VarFwdOp": _reduction(72, good=[*_MOMENT, *_CORRECTED]),
+    "VarMeanFwdOp": _reduction(72, outputs=2, good=_TWICE),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tileops.kernel import Key
-from tileops.kernels.reduction.operators import OPERATORS, Reduction
+from tileops.kernels.reduction.operators import OPERATORS, SIZES, WORDS, Reduction
 
 BLOCKS = 2048  # that a split aims at
 WIDE = {
@@ -21,12 +21,34 @@ WIDE = {
 
 def reduction(key: Key) -> Reduction:
     """The operator of a key."""
-    return OPERATORS[key.op](key.dtype("input"))
+    return OPERATORS[key.op](key.dtypes[0][1])
+
+
+def flag(key: Key, name: str) -> bool:
+    """A static value, which operators of one axis do not declare."""
+    return bool(dict(key.static).get(name))
 
 
 def stored(dtype: str) -> str:
-    """The dtype of a tensor's elements in registers: there are no vectors of bool."""
-    return "uint8" if dtype == "bool" else dtype
+    """The dtype of a tensor's elements in registers: there are no vectors of bool, nor complex numbers."""
+    return {"bool": "uint8", "complex64": "int64"}.get(dtype, dtype)
+
+
+def walked(key: Key) -> tuple[Reduction, str, int]:
+    """How rows are read: operator, dtype of elements, and what their number is a multiple of when aligned.
+
+    What only asks whether elements are 0 takes small ones by the word of 32 bits.
+    """
+    dtype = key.dtypes[0][1]
+    size = SIZES.get(dtype, 4)
+    if key.aligned and key.op in WORDS and size <= 4:
+        return WORDS[key.op](dtype), "int32", 4 * size
+    return reduction(key), stored(dtype), 16
+
+
+def words(x: torch.Tensor, dtype: str) -> torch.Tensor:
+    """The same memory as elements of another dtype."""
+    return x.view(getattr(torch, dtype))
 
 
 def claims(dtype: str, aligned: bool) -> tuple[str, ...]:
@@ -36,6 +58,8 @@ def claims(dtype: str, aligned: bool) -> tuple[str, ...]:
 
 def plain(x: torch.Tensor) -> torch.Tensor:
     """A tensor as programs see it."""
+    if x.dtype is torch.complex64:
+        return x.view(torch.int64)
     return x.view(torch.uint8) if x.dtype is torch.bool else x
 
 

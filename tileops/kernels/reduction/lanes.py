@@ -9,17 +9,16 @@ from typing import Any
 
 import tilelang.language as T
 
-from tileops.kernels.reduction.operators import Reduction
+from tileops.kernels.reduction.operators import F32, I32, I64, LOG2E, SIZES, Reduction, largest, pivot
 
 Shape = tuple[int, int, int]
-ITEM_SIZE = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "int16": 2, "int64": 8}
 BATCH = 4  # 16-byte accesses of a thread that are in flight
 FEW = 16  # states that one thread joins
 
 
 def vector_of(dtype: str, aligned: bool) -> int:
     """Elements of one access: 16 bytes, or one element."""
-    return 16 // ITEM_SIZE.get(dtype, 4) if aligned else 1
+    return 16 // SIZES.get(dtype, 4) if aligned else 1
 
 
 def fragments(op: Reduction, shape: Shape) -> list[Any]:
@@ -45,9 +44,16 @@ def threads_of(shape: tuple[int, ...]) -> Any:
     return T.Fragment(shape, forward_fn=lambda a, b, j: (a * across + b, j))
 
 
-def layouts(x: Any, states: list[Any]) -> dict[Any, Any]:
+def layouts(x: Any, *states: list[Any]) -> dict[Any, Any]:
     """Layouts of the tile of elements and of its states."""
-    return {buffer: threads_of(buffer.shape) for buffer in (x, *states)}
+    return {buffer: threads_of(buffer.shape) for buffer in (x, *(part for parts in states for part in parts))}
+
+
+def lanes_of(op: Reduction, states: list[Any], shape: Shape) -> list[Any]:
+    """What lanes hold while they read: their states, or the largest element and its number."""
+    if op.kind != "position":
+        return states
+    return [T.alloc_fragment(shape, op.element), T.alloc_fragment(shape, I32)]
 
 
 @T.macro
@@ -78,17 +84,101 @@ def absorb(op, states, index, other):
         states[2][index] = z
 
 
+def inside(first, step, limit, u, a, b):
+    """Whether a lane's element number `u` is one; with 16-byte accesses all of an access are."""
+    return first + u * step[0] + a * step[1] + b * step[2] < limit
+
+
+def zero(X: Any) -> Any:
+    """0 in the dtype of a tensor."""
+    return T.cast(0, X.dtype)
+
+
 @T.macro
-def take(op, states, x, first, step, limit, batch, shape):
-    """Takes a tile of elements into the states of its lanes."""
+def begin(op, mine, shape):
+    """What lanes hold before they read."""
+    if op.kind == "position":
+        for a, b, j in T.Parallel(*shape):
+            mine[0][a, b, j] = op.lowest
+            mine[1][a, b, j] = 0
+    else:
+        reset(op, mine, shape)
+
+
+@T.macro
+def take(op, mine, x, first, slot, step, limit, batch, shape):
+    """Takes a tile of elements into its lanes; those from `limit` on are none."""
+    if op.kind == "moments":
+        take_moments(op, mine, x, first, step, limit, batch, shape)
+    elif op.kind == "exponentials":
+        take_exponentials(op, mine, x, first, step, limit, batch, shape)
+    else:
+        for u in T.unroll(batch):
+            for a, b, j in T.Parallel(*shape):
+                value = op.load(x[u, a, b, j])
+                if op.padded:
+                    absorb(op, mine, (a, b, j), (value,))
+                elif op.kind == "fold":
+                    there = inside(first, step, limit, u, a, b)
+                    absorb(op, mine, (a, b, j), (T.if_then_else(there, value, op.empty[0]),))
+                else:
+                    known = T.if_then_else(inside(first, step, limit, u, a, b), value, op.lowest)
+                    mine[1][a, b, j] = T.if_then_else(
+                        op.wins(known, mine[0][a, b, j]), slot + u, mine[1][a, b, j]
+                    )
+                    mine[0][a, b, j] = largest(mine[0][a, b, j], known)
+
+
+@T.macro
+def take_moments(op, mine, x, first, step, limit, batch, shape):
+    """Count, mean and squared distances of a lane's elements, by two passes over them, joined to its own."""
+    count, mean, squares = fragments(op, shape)
+    for a, b, j in T.Parallel(*shape):
+        count[a, b, j] = 0.0
+        mean[a, b, j] = 0.0
+        squares[a, b, j] = 0.0
     for u in T.unroll(batch):
         for a, b, j in T.Parallel(*shape):
-            value = op.load(x[u, a, b, j])
-            if op.padded:
-                absorb(op, states, (a, b, j), (value,))
-            else:
-                there = first + u * step[0] + a * step[1] + b * step[2] < limit
-                absorb(op, states, (a, b, j), (T.if_then_else(there, value, op.empty[0]),))
+            there = inside(first, step, limit, u, a, b)
+            count[a, b, j] += T.if_then_else(there, 1.0, 0.0)
+            mean[a, b, j] += T.if_then_else(there, op.load(x[u, a, b, j]), 0.0)
+    for a, b, j in T.Parallel(*shape):
+        mean[a, b, j] = mean[a, b, j] * (1.0 / T.max(count[a, b, j], 1.0))
+    for u in T.unroll(batch):
+        for a, b, j in T.Parallel(*shape):
+            away = op.load(x[u, a, b, j]) - mean[a, b, j]
+            squares[a, b, j] += T.if_then_else(inside(first, step, limit, u, a, b), away * away, 0.0)
+    for a, b, j in T.Parallel(*shape):
+        absorb(op, mine, (a, b, j), (count[a, b, j], mean[a, b, j], squares[a, b, j]))
+
+
+@T.macro
+def take_exponentials(op, mine, x, first, step, limit, batch, shape):
+    """The maximum of a lane and the sum of exponentials relative to it: one more exponential a batch."""
+    top = T.alloc_fragment(shape, F32)
+    for a, b, j in T.Parallel(*shape):
+        top[a, b, j] = mine[0][a, b, j]
+    for u in T.unroll(batch):
+        for a, b, j in T.Parallel(*shape):
+            known = T.if_then_else(inside(first, step, limit, u, a, b), op.load(x[u, a, b, j]), op.empty[0])
+            top[a, b, j] = T.max(top[a, b, j], known)
+    for a, b, j in T.Parallel(*shape):
+        mine[1][a, b, j] = mine[1][a, b, j] * T.exp2((mine[0][a, b, j] - pivot(top[a, b, j])) * LOG2E)
+        mine[0][a, b, j] = top[a, b, j]
+    for u in T.unroll(batch):
+        for a, b, j in T.Parallel(*shape):
+            known = T.if_then_else(inside(first, step, limit, u, a, b), op.load(x[u, a, b, j]), op.empty[0])
+            mine[1][a, b, j] += T.exp2((known - pivot(top[a, b, j])) * LOG2E)
+
+
+@T.macro
+def seal(op, mine, states, first, step, limit, shape):
+    """The states of lanes that have read everything: a position is counted from the start of the row."""
+    if op.kind == "position":
+        for a, b, j in T.Parallel(*shape):
+            place = T.cast(first + mine[1][a, b, j] * step[0] + a * step[1] + b * step[2] + j * step[3], I64)
+            states[0][a, b, j] = T.if_then_else(place < limit, op.order(mine[0][a, b, j]), T.min_value(I64))
+            states[1][a, b, j] = place
 
 
 @T.macro
@@ -177,19 +267,19 @@ def kept(op: Reduction, P: Any, there: Any, *index: Any) -> tuple[Any, ...]:
 
 
 @T.macro
-def finish_pieces(op, Q, Y, Z, divisor, outer, count, width, across):
-    """The second kernel of a split: joins `count` states of every result, which lie `width` apart."""
+def finish_pieces(op, Q, Y, Z, divisor, outer, count, width, blocks, across):
+    """The second kernel of a split: joins `count` states of every result; `blocks` cover a row of results."""
     groups = min(32, 256 // across)
     shape = (groups, across, 1)
-    with T.Kernel(outer * T.ceildiv(width, across), threads=groups * across) as bx:
+    with T.Kernel(T.cast(outer, "int32") * blocks, threads=groups * across) as bx:
         states, result = fragments(op, shape), fragments(op, (1, across, 1))
-        blocks = T.ceildiv(width, across)
-        o, c = T.truncdiv(bx, blocks), T.truncmod(bx, blocks) * across
+        o, c = T.truncdiv(bx, blocks), T.cast(T.truncmod(bx, blocks), "int64") * across
         reset(op, states, shape)
         for i in T.serial(T.ceildiv(count, groups)):
             for a, b, j in T.Parallel(*shape):
                 s = i * groups + a
-                absorb(op, states, (a, b, j), kept(op, Q, s < count, o, s, c + b))
+                absorb(op, states, (a, b, j), kept(op, Q, (s < count) & (c + b < width), o, s, c + b))
         join_columns(op, states, result, shape)
         for a, b, j in T.Parallel(1, across, 1):
-            store(op, at(result, a, b, j), divisor, Y, Z, (o, c + b))
+            if c + b < width:
+                store(op, at(result, a, b, j), divisor, Y, Z, (o, c + b))

@@ -1,4 +1,4 @@
-"""Softmax along the last axis or along any other.
+"""Softmax and its logarithm along the last axis or along any other.
 
 Weights are taken in base 2, from differences to the row's maximum: `exp2((x - max) * log2(e))`, in float32.
 A row of which every element is -inf gives NaN, as in PyTorch, and a NaN spreads over its row. Bound: bytes
@@ -15,6 +15,7 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.rows import F32, FLUSH, ITEM_SIZE, row_tile, wide_access
 
 LOG2E = math.log2(math.e)
+LOG = "LogSoftmaxFwdOp"
 THREADS, PIECE = 256, 4096  # of a block, and the elements of a long row that it holds at a time
 
 
@@ -68,6 +69,17 @@ def read_piece(X, x, e, row, first, n, batch, lanes, width):
         )
 
 
+def scale_of(key: Key, total: Any) -> Any:
+    """What an element is divided by, or less by in the logarithm, from the sum of exponentials."""
+    return T.log(total) if key.op == LOG else 1.0 / total
+
+
+def result_of(key: Key, x: Any, top: Any, scale: Any) -> Any:
+    """An element of the result from one of the input, the maximum and `scale_of` the sum."""
+    x = T.cast(x, F32) - top
+    return x - scale if key.op == LOG else T.exp2(x * LOG2E) * scale
+
+
 def row_length(name: str, aligned: bool) -> Any:
     """A dynamic row length, written as a multiple of 8 where it is one: accesses stay 16 bytes wide."""
     return T.dynamic(name + "8") * 8 if aligned else T.dynamic(name)
@@ -95,9 +107,12 @@ def softmax(key: Key) -> Kernel:
                 e[i, j] = T.exp2((e[i, j] - top[i]) * LOG2E)
             T.reduce_sum(e, total, dim=1)
             for i in T.Parallel(rows):
-                total[i] = 1.0 / total[i]
+                total[i] = scale_of(key, total[i])
             for i, j in T.Parallel(rows, width):
-                x[i, j] = T.cast(e[i, j] * total[i], dtype)
+                if key.op == LOG:
+                    x[i, j] = T.cast(result_of(key, x[i, j], top[i], total[i]), dtype)
+                else:
+                    x[i, j] = T.cast(e[i, j] * total[i], dtype)
             T.copy(x, Y[bx * rows, 0])
 
     def launch(run, x, y, n):
@@ -132,12 +147,12 @@ def softmax_long(key: Key) -> Kernel:
                 read_piece(X, x, e, row, b * PIECE, n, batch, THREADS, vector)
                 online_step(e, high, best, low, top, total, batch, THREADS, vector)
             merge_lanes(top, total, peak, norm, THREADS)
-            norm[0] = 1.0 / norm[0]
+            norm[0] = scale_of(key, norm[0])
             for b in T.serial(T.ceildiv(n, PIECE)):
                 for u, t, j in T.Parallel(batch, THREADS, vector):
                     x[u, t, j] = X[row, b * PIECE + (u * THREADS + t) * vector + j]
                 for u, t, j in T.Parallel(batch, THREADS, vector):
-                    x[u, t, j] = T.cast(T.exp2((T.cast(x[u, t, j], F32) - peak[0]) * LOG2E) * norm[0], dtype)
+                    x[u, t, j] = T.cast(result_of(key, x[u, t, j], peak[0], norm[0]), dtype)
                 for u, t, j in T.Parallel(batch, THREADS, vector):
                     Y[row, b * PIECE + (u * THREADS + t) * vector + j] = x[u, t, j]
 
@@ -191,9 +206,9 @@ def softmax_split(key: Key) -> Kernel:
                     )
                     top[t] = T.max(top[t], best[t])
             merge_lanes(top, total, peak, norm, THREADS)
-            norm[0] = 1.0 / norm[0]
+            norm[0] = scale_of(key, norm[0])
             for i, j in T.Parallel(1, PIECE):
-                x[i, j] = T.cast(T.exp2((T.cast(x[i, j], F32) - peak[0]) * LOG2E) * norm[0], dtype)
+                x[i, j] = T.cast(result_of(key, x[i, j], peak[0], norm[0]), dtype)
             T.copy(x, Y[row, part * PIECE])
 
     def launch(run, x, y, n):
@@ -257,13 +272,13 @@ def softmax_columns(key: Key) -> Kernel:
                 for g, a, j in T.Parallel(*lanes):
                     total[g, a, j] += totals[r, a, j] * T.exp2((tops[r, a, j] - top[g, a, j]) * LOG2E)
             for g, a, j in T.Parallel(*lanes):
-                total[g, a, j] = 1.0 / total[g, a, j]
+                total[g, a, j] = scale_of(key, total[g, a, j])
             for b in T.serial(T.ceildiv(n, batch * groups)):
                 for u, g, a, j in T.Parallel(*tile):
                     x[u, g, a, j] = X[o, (b * batch + u) * groups + g, c + a * vector + j]
                 for u, g, a, j in T.Parallel(*tile):
-                    w = T.exp2((T.cast(x[u, g, a, j], F32) - top[g, a, j]) * LOG2E)
-                    x[u, g, a, j] = T.cast(w * total[g, a, j], dtype)
+                    y = result_of(key, x[u, g, a, j], top[g, a, j], total[g, a, j])
+                    x[u, g, a, j] = T.cast(y, dtype)
                 for u, g, a, j in T.Parallel(*tile):
                     Y[o, (b * batch + u) * groups + g, c + a * vector + j] = x[u, g, a, j]
 
