@@ -34,10 +34,16 @@ def main(arguments: list[str] | None = None) -> int:
         "--op", action="append", default=[], help="operator to verify (repeatable; default: all)"
     )
     parser.add_argument("--out", type=Path, default=RECORD, help="the record to write or extend")
-    parser.add_argument("--jobs", default="8", help="test processes")
+    parser.add_argument("--jobs", type=int, default=8, help="processes that compile, and then test")
+    parser.add_argument(
+        "--all-rows",
+        action="store_true",
+        help="every case in every dtype row and implementation, not each once",
+    )
     parser.add_argument("--check", action="store_true", help="only say which records are stale")
     options = parser.parse_args(arguments)
 
+    sys.path.insert(0, str(ROOT))  # for the tests' plan
     from tileops.provenance import kernel_hash
     from tileops.spec import all_specs
     from tileops.targets import hopper
@@ -54,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     if reason := hopper.unavailable():
         print(f"cannot verify here: {reason}", file=sys.stderr)
         return 2
-    status, found = run_suite(options.op, options.jobs)
+    status, found = run_suite(options.op or implemented, options.jobs, options.all_rows)
     facts = machine()
     record = json.loads(options.out.read_text()) if options.out.is_file() else {"ops": {}}
     found = {name: result for name, result in found.items() if name in (options.op or implemented)}
@@ -88,14 +94,41 @@ def check(operators: list[str], path: Path) -> int:
     return 1 if stale else 0
 
 
-def run_suite(operators: list[str], jobs: str) -> tuple[int, dict[str, Any]]:
+def keys(operators: list[str], all_rows: bool) -> list[Any]:
+    """Every kernel that the suite will call."""
+    from tests.conformance.plan import calls_of, plan
+    from tileops.runner import make_key
+    from tileops.spec import load
+    from tileops.testing import case_facts
+
+    found: dict[Any, None] = {}
+    for spec in map(load, operators):
+        planned = plan(spec.name, "hopper", all_rows, True)
+        for call in calls_of(spec, all_rows):
+            facts = case_facts(spec, call.bound)
+            found |= {make_key(spec, name, facts, "hopper"): None for name in planned[call.id]}
+    return list(found)
+
+
+def run_suite(operators: list[str], jobs: int, all_rows: bool) -> tuple[int, dict[str, Any]]:
     """Pytest's exit status, and what the conformance suite recorded."""
+    from tileops.cache import build_keys
+
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "found.json")
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/conformance", "--all-rows"]
-        command += ["--record", str(found), "-n", jobs] + (
-            ["-k", " or ".join(operators)] if operators else []
-        )
+        build_keys(keys(operators, all_rows), jobs)  # each once, which test processes would not do
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "gpu",
+            "tests/conformance",
+            "--record",
+            str(found),
+        ]
+        command += ["-n", str(jobs), "-k", " or ".join(operators), *(["--all-rows"] if all_rows else [])]
         status = subprocess.run(command, cwd=ROOT, check=False).returncode
         return status, json.loads(found.read_text()) if found.is_file() else {}
 

@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import multiprocessing
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from tileops import targets
-from tileops.spec import BoundCase, OpSpec, all_specs, bind_case
+from tileops.spec import BoundCase, OpSpec, all_specs, bind_case, load
 from tileops.spec.errors import RuleBroken
 
 if TYPE_CHECKING:
     from tileops.kernel import Key
 
-__all__ = ["main"]
+__all__ = ["build_keys", "main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--target", choices=targets.names, help="default: hopper with such a GPU, else cpu")
     sizes = build.add_mutually_exclusive_group()
     sizes.add_argument("--workloads", action="store_true", help="for real model shapes (the default)")
-    sizes.add_argument("--cases", action="store_true", help="for the small cases that the tests run")
+    sizes.add_argument(
+        "--cases", action="store_true", help="for the small cases that the tests run, every implementation"
+    )
+    build.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that compile (default: 1)")
     return parser
 
 
@@ -90,7 +96,9 @@ def _build(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if target == "cpu" and (reason := targets.get("cpu").unavailable()):
         _say(f"nothing can be built for the target cpu: {reason}")
         return 1
-    failed = sum(not _build_key(spec, key) for spec in specs for key in _keys(spec, target, options.cases))
+    if options.jobs < 1:
+        parser.error(f"--jobs must be at least 1, got {options.jobs}")
+    failed = build_keys([key for spec in specs for key in _keys(spec, target, options.cases)], options.jobs)
     if failed:
         _say(f"{failed} could not be built")
     return 1 if failed else 0
@@ -109,35 +117,48 @@ def _chosen(parser: argparse.ArgumentParser, names: list[str] | None) -> list[Op
     return [spec for spec in known.values() if (spec.name in names if names else spec.implemented)]
 
 
-def _build_key(spec: OpSpec, key: Key) -> bool:
-    """Whether it went well; what went wrong is said, and the next key still has its turn."""
+def build_keys(keys: Sequence[Key], jobs: int) -> int:
+    """Build every key in `jobs` processes and say so; returns how many could not be built."""
+    if jobs == 1 or len(keys) < 2:
+        return sum(not _said(_build_key(key)) for key in keys)
+    context = multiprocessing.get_context("spawn")  # a fork would share the GPU's context
+    with ProcessPoolExecutor(min(jobs, len(keys)), mp_context=context) as pool:
+        return sum(
+            not _said(future.result()) for future in as_completed(map(pool.submit, repeat(_build_key), keys))
+        )
+
+
+def _build_key(key: Key) -> tuple[bool, str]:
+    """Whether it went well, and a line that says so; the next key still has its turn."""
     from tileops.runner import build
 
     started = time.perf_counter()
     try:
-        build(spec, key)
+        build(load(key.op), key)
     except Exception as error:  # noqa: BLE001  a compiler may fail in any way; the exit code tells
-        _say(f"failed {key}: {type(error).__name__}: {error}")
-        return False
-    _say(f"ready  {key}  {time.perf_counter() - started:.2f} s")
-    return True
+        return False, f"failed {key}: {type(error).__name__}: {error}"
+    return True, f"ready  {key}  {time.perf_counter() - started:.2f} s"
+
+
+def _said(built: tuple[bool, str]) -> bool:
+    _say(built[1])
+    return built[0]
 
 
 def _keys(spec: OpSpec, target: str, cases: bool) -> Iterator[Key]:
-    """Every kernel that the entry's cases or workloads need, once."""
-    from tileops.runner import choose, make_key
+    """Every kernel that the entry's workloads need, or its cases in every implementation, once."""
+    from tileops.runner import make_key, verdicts
     from tileops.testing import case_facts
 
     seen = set()
     for bound in _bound(spec, cases):
         facts = case_facts(spec, bound)
-        try:
-            key = make_key(spec, choose(spec, facts, target, None), facts, target)
-        except NotImplementedError:
-            continue  # a dtype row that no implementation serves on this target
-        if key not in seen:
-            seen.add(key)
-            yield key
+        serving = [v.implementation for v in verdicts(spec, facts, target) if not v.reasons]
+        for name in serving if cases else serving[:1]:
+            key = make_key(spec, name, facts, target)
+            if key not in seen:
+                seen.add(key)
+                yield key
 
 
 def _bound(spec: OpSpec, cases: bool) -> Iterator[BoundCase]:

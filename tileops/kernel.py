@@ -40,6 +40,8 @@ class Key:
         return slot in dict(self.dtypes)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # what pickle asks for before there is anything
         lookup: Mapping[str, Any] = self.__dict__.get("_lookup", {})
         if name in lookup:
             return lookup[name]

@@ -33,13 +33,11 @@ class Overloads(NamedTuple):
     Attributes:
         plain: `None` for an operator that always writes.
         writing: `None` for one that never does.
-        listed: Of every param, whether it is a list in the schema: there a single integer is a list of one.
     """
 
     spec: OpSpec
     plain: Any
     writing: Any
-    listed: tuple[bool, ...]
 
     def of(self, tensors: Sequence[Any], values: Sequence[Any]) -> Any:
         """The overload that serves a call."""
@@ -47,11 +45,8 @@ class Overloads(NamedTuple):
 
     def arguments(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> tuple[Any, ...]:
         """The arguments of a call as the schema has them."""
-        given = []
-        for value, listed in zip(values, self.listed, strict=True):
-            one = listed and value is not None and not isinstance(value, tuple)
-            given.append([value] if one else list(value) if isinstance(value, tuple) else value)
-        return (*tensors, *given, *others)
+        types = (ParamType.parse(param.type) for param in self.spec.params.values())
+        return (*tensors, *(kind.encode(value) for kind, value in zip(types, values, strict=True)), *others)
 
     def call(self, tensors: Sequence[Any], values: Sequence[Any], *others: Any) -> Any:
         """Call the overload that fits; returns what `forward` returns."""
@@ -98,8 +93,7 @@ def register(spec: OpSpec) -> Overloads:
     """Define the operator with its CPU, CUDA, fake and autograd behaviour."""
     may_write = any(member.mutated for member in spec.inputs.values())
     plain = _register(spec, False) if _has_plain(spec) else None
-    listed = tuple(ParamType.parse(param.type).schema.startswith("SymInt[]") for param in spec.params.values())
-    return Overloads(spec, plain, _register(spec, True) if may_write else None, listed)
+    return Overloads(spec, plain, _register(spec, True) if may_write else None)
 
 
 def _register(spec: OpSpec, writing: bool) -> Any:
@@ -108,7 +102,8 @@ def _register(spec: OpSpec, writing: bool) -> Any:
 
     def split(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Tensors, or the device; values; target and implementation."""
-        values = normalize(spec, arguments[count:values_end])
+        types = (ParamType.parse(param.type) for param in spec.params.values())
+        values = normalize(spec, map(ParamType.decode, types, arguments[count:values_end]))
         tensors = arguments[:count] or (device_of(arguments[-1]),)
         if bool(written_slots(spec, arguments[:count], values)) != writing:
             does = "writes nothing" if writing else "writes an input"

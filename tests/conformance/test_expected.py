@@ -20,7 +20,7 @@ SPECS = {spec.name: spec for spec in [*specs(), *specs(False)]}
 NAMES = list(SPECS)
 NOTICED = (
     *(CallError, ManifestError, FieldError, CaseError, RuleBroken, AssertionError),
-    *(AttributeError, NotImplementedError, TypeError),
+    *(AttributeError, IndexError, NotImplementedError, TypeError, ValueError),
 )
 """What a check or a program says of a wrong entry; anything else is a crash of these tests."""
 

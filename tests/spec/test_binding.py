@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.spec.hard import HARD, SPECS, arguments, functions, meta, shapes_of
-from tileops.compiled import DTYPE
+from tileops.compiled import DTYPE, compile_functions
 from tileops.errors import CallError
-from tileops.spec import bind_case
+from tileops.spec import bind_case, read_file
 from tileops.spec.cases import RuleBroken
 from tileops.spec.functions import folded
 from tileops.spec.params import ParamType
@@ -36,8 +37,8 @@ def test_generated_code_binds_what_the_case_says(key: str, n: int) -> None:
         bound_rows += 1
         facts = functions(key).facts(*arguments(spec, case))
         _, outputs = functions(key).outputs(*arguments(spec, case))
-        assert [tuple(shape) for shape, _ in outputs] == list(case.outputs.values())
-        assert [dtype for _, dtype in outputs] == [DTYPE[str(case.dtypes[name])] for name in case.outputs]
+        assert [tuple(shape) for shape, *_ in outputs] == list(case.outputs.values())
+        assert [dtype for _, dtype, *_ in outputs] == [DTYPE[str(case.dtypes[name])] for name in case.outputs]
         assert {name: _plain(value) for name, value in facts["names"].items()} == case.names
         assert {slot: _plain(shape) for slot, shape in facts["shapes"].items()} == {
             **case.shapes,
@@ -216,3 +217,31 @@ def test_a_call_without_tensors_takes_a_device() -> None:
 )
 def test_what_a_schema_calls_a_union(text: str, schema: str) -> None:
     assert ParamType.parse(text).schema == schema
+
+
+def test_sizes_of_an_absent_input_delay_no_let_and_no_rule(tmp_path: Path) -> None:
+    path = tmp_path / "toy.yaml"
+    path.write_text(
+        """
+ToyOp:
+  family: toy
+  status: spec-only
+  signature:
+    inputs:
+      x: {dtype: float32, shape: "B 2*H"}
+      y: {dtype: float32, shape: "N+1", optional: true}
+    params: {c: {type: int, default: 1}}
+    outputs: {z: {dtype: same_as(x), shape: "B D"}}
+    let: {D: "H * c", M: "N if given(y) else 0"}
+    shape_rules: [{rule: "c > 0 and H > 1", message: "no"}]
+  roofline: {flops: "M"}
+  cases: [{B: 1, H: 2, N: 3}]
+"""
+    )
+    made = compile_functions(read_file(path)["ToyOp"])
+    x, y = torch.zeros(3, 8), torch.zeros(5)
+    for optional, m in ((y, 4), (None, 0)):
+        assert made.facts(x, optional, 3)["names"] == {"B": 3, "H": 4, "c": 3, "D": 12, "M": m, "N": m or None}
+        for size, c in ((8, 0), (2, 1)):
+            with pytest.raises(CallError, match="ToyOp: no"):
+                made.outputs(torch.zeros(3, size), optional, c)

@@ -28,6 +28,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "str": st.sampled_from(["none", "rope", "neox", "", "None"]),
     "dtype": st.sampled_from(list(DTYPE.values())),
     "tuple[int, ...]": st.lists(INTS, max_size=4).map(tuple),
+    "tuple[int | None, ...]": st.lists(INTS | st.none(), max_size=4).map(tuple),
     "None": st.none(),
 }
 ANYTHING = st.one_of(*VALUES.values(), st.just("x"), st.just(object()))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tileops.bench.plan import Case
 from tileops.compiled import DTYPE
-from tileops.testing import make_inputs
+from tileops.testing import laid_out, make_inputs
 
 __all__ = ["Inputs", "call_bytes", "copies", "make"]
 
@@ -30,7 +30,8 @@ def make(case: Case, device: str, seed: int = 0) -> Inputs:
         if shape is None or dtype is None:
             out.append(None)
         elif drawn[name]:
-            out.append(torch.randn(shape, generator=generator, device=device).to(DTYPE[dtype]))
+            tensor = torch.randn(shape, generator=generator, device=device).to(DTYPE[dtype])
+            out.append(laid_out(tensor, name, case.bound))
         else:
             out.append(made[n])
     return out

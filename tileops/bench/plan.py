@@ -11,7 +11,7 @@ from typing import Any
 from tileops.roofline import Roofline, roofline
 from tileops.runner import choose
 from tileops.spec import BoundCase, OpSpec, bind_case
-from tileops.spec.cases import CaseError
+from tileops.spec.cases import WORKLOAD_KEYS, CaseError
 from tileops.testing import Bound, bound_operator, case_facts, case_params
 
 __all__ = ["Case", "cases"]
@@ -93,11 +93,12 @@ def _every(spec: OpSpec, small: bool) -> Iterator[Case]:
 
 
 def _sizes(entry: Mapping[str, Any]) -> str:
-    shown = {name: value for name, value in entry.items() if name not in ("label", "dtypes", "absent")}
+    shown = {name: value for name, value in entry.items() if name not in WORKLOAD_KEYS}
     text = ", ".join(f"{name} = {_value(value)}" for name, value in shown.items())
     absent = entry.get("absent", [])
     missing = [absent] if isinstance(absent, str) else list(absent)
-    return text + (f", without {', '.join(missing)}" if missing else "")
+    last = f", {', '.join(entry['channels_last'])} channels-last" if "channels_last" in entry else ""
+    return text + last + (f", without {', '.join(missing)}" if missing else "")
 
 
 def _value(value: Any) -> str:

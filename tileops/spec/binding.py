@@ -73,6 +73,7 @@ def emit_sizes(spec: OpSpec, when: str = "", given: Mapping[str, list[str]] = {}
     for slot, member in _in_order(spec):
         if member.optional:
             _emit_equations(out, state, equations)
+            _emit_lets(out, state)
             equations = []
             _emit_optional(out, state, slot, given.get(slot, []))
             continue
@@ -141,11 +142,13 @@ def _in_order(spec: OpSpec) -> list[tuple[str, Input]]:
 
 
 def _emit_optional(out: Source, state: _State, slot: str, given: list[str]) -> None:
-    """What an optional input binds is bound only where it is given."""
-    known = set(state.known)
+    """What an optional input binds is bound only where it is given; no `let` and no rule may wait for that."""
+    known, lets, rules = set(state.known), state.lets, state.rules
+    state.lets, state.rules = {}, {}
     with _guard(out, f"s_{slot} is not None"):
         out.extend(given)
         _emit_equations(out, state, _emit_input(out, state, slot))
+    state.lets, state.rules = lets, rules
     state.maybe |= state.known - known
     state.known = known
 

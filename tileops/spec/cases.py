@@ -16,8 +16,8 @@ from tileops.spec.patterns import Pattern
 
 __all__ = ["CASE_KEYS", "WORKLOAD_KEYS", "BoundCase", "CaseError", "bind_case", "bind_every_row"]
 
-CASE_KEYS = frozenset({"absent"})
-WORKLOAD_KEYS = frozenset({"absent", "label", "dtypes"})
+CASE_KEYS = frozenset({"absent", "channels_last"})
+WORKLOAD_KEYS = CASE_KEYS | {"label", "dtypes"}
 
 
 class BoundCase(msgspec.Struct, frozen=True):
@@ -28,6 +28,7 @@ class BoundCase(msgspec.Struct, frozen=True):
         shapes: Shape of every input, `None` for an absent one.
         dtypes: dtype name of every input and output, `None` for an absent input.
         outputs: Shape of every output.
+        channels_last: Inputs whose axis 1 is innermost in memory.
         names: Sizes, params and `let` names. A size that only absent inputs have is `None`, a splat `()`.
     """
 
@@ -36,6 +37,7 @@ class BoundCase(msgspec.Struct, frozen=True):
     dtypes: dict[str, str | None]
     outputs: dict[str, tuple[int, ...]]
     names: dict[str, Any]
+    channels_last: frozenset[str] = frozenset()
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -101,6 +103,14 @@ def _absent(spec: OpSpec, case: Mapping[str, Any]) -> frozenset[str]:
         if name not in spec.inputs or not spec.inputs[name].optional:
             raise CaseError(f"absent: {name!r} is not an optional input")
     return frozenset(absent)
+
+
+def _channels_last(spec: OpSpec, case: Mapping[str, Any]) -> frozenset[str]:
+    found = case.get("channels_last", [])
+    for name in found if isinstance(found, list) else [found]:
+        if name not in spec.inputs or not spec.inputs[name].channels_last:
+            raise CaseError(f"channels_last: {name!r} is not an input that may be")
+    return frozenset(found)
 
 
 # -------------------------------------------------------------------------------------- what the case gives
@@ -187,9 +197,8 @@ def _bind(
     env |= {f"s_{slot}": shape for slot, shape in outputs.items()}
     state.check_costs()
     shapes = {slot: env[f"s_{slot}"] for slot in spec.inputs}
-    return BoundCase(
-        params, shapes, dtypes, outputs, {name: env[f"n_{name}"] for name in [*names, *spec.let]}
-    )
+    known = {name: env[f"n_{name}"] for name in [*names, *spec.let]}
+    return BoundCase(params, shapes, dtypes, outputs, known, _channels_last(spec, case))
 
 
 def _dtypes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import numbers
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -20,11 +21,13 @@ class ParamType:
         "str": "str",
         "dtype": "ScalarType",
         "tuple[int, ...]": "SymInt[]",
+        "tuple[int | None, ...]": "SymInt[]",
     }
+    _NONE: ClassVar[int] = -(2**31)  # stands for None among the integers of a schema's list
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.members = [member.strip() for member in text.split("|")]
+        self.members = [member.strip() for member in re.split(r"\|(?![^\[]*\])", text)]
         for member in self.members:
             if member != "None" and member not in self._SCHEMA:
                 known = ", ".join([*self._SCHEMA, "None"])
@@ -50,8 +53,20 @@ class ParamType:
         members = [m for m in self.members if m != "None"]
         if {"int", "float"} <= set(members):
             return "Scalar" + "?" * self.optional
-        name = self._SCHEMA["tuple[int, ...]" if "tuple[int, ...]" in members else members[0]]
+        name = self._SCHEMA[next((m for m in members if m.startswith("tuple")), members[0])]
         return name + "?" * self.optional
+
+    def encode(self, value: Any) -> Any:
+        """A stored value as an argument of the schema: where that is a list, an integer is one of one."""
+        if isinstance(value, tuple):
+            return [self._NONE if v is None else v for v in value]
+        return [value] if value is not None and self.schema.startswith("SymInt[]") else value
+
+    def decode(self, value: Any) -> Any:
+        """An argument of the schema as a value that `normalize` takes."""
+        if "tuple[int | None, ...]" not in self.members or not isinstance(value, (list, tuple)):
+            return value
+        return tuple(None if v == self._NONE else v for v in value)
 
     def normalize(self, value: Any, is_dtype: Callable[[Any], bool]) -> Any:
         """`value` as it is stored: lists are tuples, integers are floats where a float is asked for.
@@ -79,6 +94,9 @@ def _fit(member: str, value: Any, is_dtype: Callable[[Any], bool]) -> tuple[bool
         return isinstance(value, str), value
     if member == "dtype":
         return is_dtype(value), value
+    if member == "tuple[int | None, ...]":
+        fits = isinstance(value, (tuple, list)) and all(v is None or _is_int(v) for v in value)
+        return fits, tuple(v if v is None else _as_int(v) for v in value) if fits else value
     if member == "tuple[int, ...]":
         fits = isinstance(value, (tuple, list)) and all(map(_is_int, value))
         return fits, tuple(map(_as_int, value)) if fits else value

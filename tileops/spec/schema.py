@@ -45,7 +45,8 @@ def schema() -> dict[str, Any]:
             _named(field)
     for kind in ("cases", "workloads"):
         case = models["Entry"]["properties"][kind]["items"]
-        case["properties"] = {"absent": {"type": "array", "items": {"type": "string"}}}
+        names = {"type": "array", "items": {"type": "string"}}
+        case["properties"] = {"absent": names, "channels_last": names}
         if kind == "workloads":
             case["properties"]["label"] = {"type": "string"}
             case["properties"]["dtypes"] = {"type": "array", "items": {"enum": list(DTYPES)}}

@@ -10,12 +10,16 @@ Shape = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Probe:
-    """One call: params, the shape of every input (`None`: absent), dtypes where they are not `dtype`."""
+    """One call: params, the shape of every input (`None`: absent), dtypes where they are not `dtype`.
+
+    With `channels_last` every input that may be so is.
+    """
 
     inputs: dict[str, Shape]
     params: dict[str, Any] = field(default_factory=dict)
     dtype: str = "float16"
     dtypes: dict[str, str] = field(default_factory=dict)
+    channels_last: bool = False
 
 
 @dataclass(frozen=True)

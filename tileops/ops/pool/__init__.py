@@ -1,0 +1,1 @@
+"""Pooling: windows, grids of a given size, chunks of tokens."""
