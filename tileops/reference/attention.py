@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tileops.reference.attention_indexing import fp8_lightning_indexer as fp8_lightning_indexer
+
 
 def attend(
     q: Tensor,

@@ -5,6 +5,7 @@ from tileops.kernels.attention.dense import (
     grouped_query_attention_dense,
     grouped_query_attention_sliding_window,
 )
+from tileops.kernels.attention.indexing import fp8_lightning_indexer
 from tileops.kernels.attention.packed import (
     grouped_query_attention_prefill,
     grouped_query_attention_prefill_varlen,
@@ -12,6 +13,7 @@ from tileops.kernels.attention.packed import (
 )
 
 __all__ = [
+    "fp8_lightning_indexer",
     "grouped_query_attention",
     "grouped_query_attention_dense",
     "grouped_query_attention_prefill",

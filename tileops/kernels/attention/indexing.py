@@ -50,15 +50,13 @@ def load_keys(K, k, batch, first, group, size, width, single, aligned):
 
 
 @T.macro
-def weigh(acc, votes, out, w, tile):
+def weigh(acc, votes, w, tile):
     """Sum over the heads of each query: weight times what is positive of the product."""
     queries, padded, _ = tile
     wide = T.reshape(acc, (KEYS, queries, padded))
     for n, i, h in T.Parallel(KEYS, queries, padded):
         wide[n, i, h] = T.max(wide[n, i, h], 0.0) * w[i, h]
     T.reduce_sum(wide, votes, dim=2)
-    for n, i in T.Parallel(KEYS, queries):
-        out[i, n] = votes[n, i]
 
 
 @T.macro
@@ -104,9 +102,8 @@ def fp8_lightning_indexer(key: Key) -> Kernel:
             threads=THREADS,
         ) as (bx, by, bz):
             q, k = T.alloc_shared((queries * padded, width), E4M3), T.alloc_shared((KEYS, width), E4M3)
-            w, out = T.alloc_shared((queries, padded), F32), T.alloc_shared((queries, KEYS), F32)
+            w, votes = T.alloc_shared((queries, padded), F32), T.alloc_fragment((KEYS, queries), F32)
             acc = T.alloc_fragment((KEYS, queries * padded), F32)
-            votes = T.alloc_fragment((KEYS, queries), F32)
             batch, group = T.alloc_var("int32", init=bz), T.alloc_var("int32", init=0)
             if not single:
                 batch = T.truncdiv(bz, groups)
@@ -124,17 +121,25 @@ def fp8_lightning_indexer(key: Key) -> Kernel:
                 j = (first + b) * KEYS
                 load_keys(K, k, batch, j, group, size, width, single, aligned)
                 T.gemm(k, q, acc, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
-                weigh(acc, votes, out, w, tile)
-                for i, n in T.Parallel(queries, KEYS):
+                weigh(acc, votes, w, tile)
+                for n, i in T.Parallel(KEYS, queries):
                     row = by * queries + i
                     if row < rows and j + n < columns:
                         if First[row] <= j + n and j + n < End[row]:
                             if scaled and single:
-                                put(Y, batch, row, j + n, group, out[i, n] * Scale[batch, j + n], single)
+                                put(Y, batch, row, j + n, group, votes[n, i] * Scale[batch, j + n], single)
                             elif scaled:
-                                put(Y, batch, row, j + n, group, out[i, n] * Scale[batch, j + n, group], single)
+                                put(
+                                    Y,
+                                    batch,
+                                    row,
+                                    j + n,
+                                    group,
+                                    votes[n, i] * Scale[batch, j + n, group],
+                                    single,
+                                )
                             else:
-                                put(Y, batch, row, j + n, group, out[i, n], single)
+                                put(Y, batch, row, j + n, group, votes[n, i], single)
                         else:
                             put(Y, batch, row, j + n, group, -T.infinity(F32), single)
             if key.clean:
