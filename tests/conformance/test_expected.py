@@ -149,7 +149,7 @@ def _expression_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
 def _implementation_mutants(spec: OpSpec) -> Iterator[tuple[str, OpSpec]]:
     for name, own in spec.implementations.items():
         changes = {"program": {"program": "missing"}}
-        if len(spec.implementations) > 1:
+        if len(spec.implementations) > len({i.channels_last for i in spec.implementations.values()}):
             top = max(i.rank for i in spec.implementations.values())
             changes["rank"] = {"rank": -1 if own.rank == top else top + 1}
         for static, text in own.static.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -49,6 +50,19 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
              (2, 3, *(300,) * n) if n < 3 else (1, 1, 1, 300, 300),
              {"tile": (1, 256) if n == 1 else (256, 256)}),
     ]  # fmt: skip
+    across = {1: (300,), 2: (300, 300), 3: (2, 300, 2)}[n]
+    for probe, shape, facts in (
+        (_pool(x, stride=2, padding=1, last=True), out, {**static, "channels": 3}),
+        (_pool((1, 3, *(36,) * n), (33,) * n, last=True), (1, 3, *(1,) * n), {"window": ()}),
+        (_pool((1, 2, *(4,) * (n - 1), 300), 1, last=True), (1, 2, *(4,) * (n - 1), 300), {}),
+        (_pool((1, 2, *across), 1, last=True), (1, 2, *across), {"tile": {1: (1, 256), 2: (256, 256), 3: (256, 2)}[n]}),
+    ):  # fmt: skip
+        found.append(
+            Good(probe, (shape,) * two, "channels_last", facts, out_dtype=dtype, run="channels" in facts)
+        )
+    for other in ("bfloat16", "float32") if indices else ():
+        probe = dataclasses.replace(_pool(x, stride=2, padding=1), dtype=other)
+        found.append(Good(probe, (out,) * 2, "contiguous", out_dtype=(other, "int64")))
     if not average:
         found.append(
             good(_pool((2, 3, *(10,) * n), dilation=2), (2, 3, *(2,) * n), names={"spread": (2,) * n})
@@ -93,6 +107,10 @@ def _adaptive(indices: bool) -> Expected:
 
     return Expected(
         good=[
+            *(
+                Good(dataclasses.replace(_grid(x, (4, 3)), dtype=other), ((2, 3, 4, 3),) * 2, "contiguous", out_dtype=(other, "int64"))
+                for other in (("float16", "bfloat16", "float32") if indices else ())
+            ),
             good(_grid(x, (4, 3)), (2, 3, 4, 3), {"tile": (4, 4), "window": ()}, 378, moved,
                  names={"window": (4, 4), "out": (4, 3)}),
             good(_grid(x, 1), (2, 3, 1, 1), names={"window": (10, 8)}),
@@ -113,6 +131,7 @@ def _adaptive(indices: bool) -> Expected:
             Bad("height and width must not be empty", _grid((2, 3, 0, 9), 1)),
             Bad("height and width must not be empty", _grid((2, 3, 9, 0), 1)),
             Bad("output_size must be one or two numbers", _grid(x, -1)),
+            Bad("output_size must be one or two numbers", _grid(x, (2, 2**24 + 1))),
             Bad("output_size must be one or two numbers", _grid(x, (2, -1))),
         ],
         dtypes={"input": FLOATS},
@@ -130,7 +149,11 @@ MEAN = Expected(
     good=[
         Good(_mean((2, 10, 2, 8)), ((2, 3, 2, 8),), "chunks", {"features": 16}, 320, 2 * (320 + 96)),
         Good(
-            _mean((1, 10, 2, 8), 4, (3,), (5, 2)), ((1, 5, 2, 8),), "chunks", names={"features": 16, "N": 2}, bytes=2 * 240 + 52
+            _mean((1, 10, 2, 8), 4, (3,), (5, 2)),
+            ((1, 5, 2, 8),),
+            "chunks",
+            names={"features": 16, "N": 2},
+            bytes=2 * 240 + 52,
         ),
         Good(_mean((1, 0, 2, 8), dtype="bfloat16"), ((1, 0, 2, 8),), "chunks"),
         Good(_mean((1, 1, 2, 8), dtype="float32"), ((1, 1, 2, 8),), "chunks"),
