@@ -138,3 +138,80 @@ def _prefill(call: Call) -> Function:
         return out.view(q.shape)
 
     return run
+
+
+def _packed(call: Call) -> tuple[Tensor, Tensor]:
+    """Rows as `[tokens, heads, D]`, and positions: their kernels turn queries and keys at once, in place."""
+    x = call["x"]
+    _half(x)
+    if x.dim() != 4 or x.shape[2] < 2:
+        raise Unserved("several heads only")
+    return x, torch.arange(x.shape[1], dtype=torch.int32, device=x.device).repeat(x.shape[0])
+
+
+def _turned(function: Function, place: Tensor, **options: float | bool | None) -> Function:
+    def run(x: Tensor, *_: Tensor | None) -> Tensor:
+        rows = x.view(-1, *x.shape[-2:])
+        function(rows[:, :-1], rows[:, -1:], place, **options)  # the last head as the keys
+        return x
+
+    return run
+
+
+@peer.serves("RopeNeoxFwdOp", writes=("x",))
+def rope_neox(call: Call) -> Function:
+    from flashinfer.rope import apply_rope_pos_ids_inplace
+
+    return _turned(apply_rope_pos_ids_inplace, _packed(call)[1], rope_theta=call.params["base"])
+
+
+@peer.serves("RopeNonNeoxFwdOp", writes=("x",))
+def rope_non_neox(call: Call) -> Function:
+    from flashinfer.rope import apply_rope_pos_ids_inplace
+
+    place, base = _packed(call)[1], call.params["base"]
+    return _turned(apply_rope_pos_ids_inplace, place, rope_theta=base, interleave=True)
+
+
+@peer.serves("RopeLlama31FwdOp", writes=("x",))
+def rope_llama31(call: Call) -> Function:
+    from flashinfer.rope import apply_llama31_rope_pos_ids_inplace
+
+    params = call.params
+    return _turned(
+        apply_llama31_rope_pos_ids_inplace,
+        _packed(call)[1],
+        rope_scale=params["scale_factor"],
+        rope_theta=params["base"],
+        low_freq_factor=params["low_freq_factor"],
+        high_freq_factor=params["high_freq_factor"],
+        old_context_len=params["original_max_position"],
+    )
+
+
+@peer.serves("RopeNeoxPositionIdsFwdOp", writes=("x",))
+def rope_neox_position_ids(call: Call) -> Function:
+    from flashinfer.rope import apply_rope_pos_ids_inplace
+
+    _half(call["x"])
+    if call["x"].shape[1] < 2:
+        raise Unserved("several heads only")
+    base, width = call.params["base"], call.params["rotary_dim"]
+    return _turned(apply_rope_pos_ids_inplace, call["position_ids"].int(), rope_theta=base, rotary_dim=width)
+
+
+@peer.serves("TopkSelectorFwdOp")
+def topk_selector(call: Call) -> Function:
+    from flashinfer import top_k
+
+    score, count = call["index_score"], call.params["topk"]
+    if score.shape[3] != 1:
+        raise Unserved("one group only")
+    if bool((call["starts"] > 0).any()) or bool((call["ends"] < score.shape[2]).any()):
+        raise Unserved("whole rows only")
+
+    def run(score: Tensor, *_: Tensor) -> Tensor:
+        found = top_k(score.view(-1, score.shape[2]), count, sorted=True)[1]
+        return found.int().view(*score.shape[:2], 1, count)
+
+    return run

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from tileops.bench.peer import Call, Function, Peer, Unserved
+from tileops.bench.peers.eager.rope import tables
+from tileops.kernels import rope
 
 peer = Peer("liger-kernel", module="liger_kernel", compiles=True)
 
@@ -76,3 +79,20 @@ def softmax(call: Call) -> Function:
     if call.params["dim"] not in (-1, call["input"].dim() - 1):
         raise Unserved("only the last axis")
     return lambda x: _softmax_forward(x)[0]
+
+
+@peer.serves("RopeNeoxFwdOp", writes=("x",))
+def rope_neox(call: Call) -> Function:
+    from liger_kernel.ops.rope import rope_forward
+
+    x = call["x"]
+    if x.dim() != 4:
+        raise Unserved("batches with heads only")
+    cosine, sine = (t.repeat(1, 2)[None] for t in tables(call, rope.plain, x.shape[-1], x.shape[1]))
+    keys = torch.zeros(x.shape[0], 1, x.shape[1], x.shape[3], dtype=x.dtype, device=x.device)  # it wants some
+
+    def run(x: Tensor) -> Tensor:
+        turned: Tensor = rope_forward(x.transpose(1, 2), keys, cosine, sine)[0]
+        return turned.transpose(1, 2)
+
+    return run
