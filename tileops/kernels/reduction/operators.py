@@ -209,8 +209,8 @@ def _position(dtype: str, down: bool) -> Reduction:
 def _nonzero(x: Any, dtype: str) -> Any:
     """Whether an element is not 0; complex64 comes as its 64 bits, of which two are signs."""
     if dtype == "complex64":
-        return T.bitwise_and(x, T.int64(0x7FFFFFFF7FFFFFFF)) != T.int64(0)
-    return T.cast(x, wide(dtype)) != T.cast(0, wide(dtype))
+        return T.cast(T.bitwise_and(x, T.int64(0x7FFFFFFF7FFFFFFF)), "bool")
+    return T.cast(T.cast(x, wide(dtype)), "bool")
 
 
 def _truth(dtype: str, step: Callable[[Any, Any], Any], empty: int) -> Reduction:
