@@ -50,10 +50,8 @@ def log1p(v, u, half):
 
 
 def bounded(v: Any, low: Any, high: Any) -> Any:
-    """The value between bounds, `high` before `low`. NaN is neither above nor below: the sum passes it on."""
-    return T.if_then_else(
-        v >= low, T.min(v, high), T.if_then_else(v < low, T.min(T.float32(low), high), v + low)
-    )
+    """The value between bounds, `high` before `low`; NaN stays, which minimum and maximum would drop."""
+    return T.if_then_else(T.isnan(v), v, T.min(T.max(v, low), high))
 
 
 def sigmoid(v: Any, half: bool) -> Any:
@@ -88,17 +86,27 @@ def gelu_tanh(v: Any, half: bool) -> Any:
     return v * sigmoid(2.0 * u, half) if half else 0.5 * v * (1.0 + T.tanh(u))
 
 
-def mish(v: Any, half: bool) -> Any:
+@T.macro
+def mish(v, half):
     """With w = e^x, tanh(log(1 + w)) is w (w + 2) / (w (w + 2) + 2); nothing cancels. Above 20 it is 1."""
     w = exp(T.min(v, 20.0), half)
-    return T.if_then_else(v > 20.0, v, v * quotient(w * (w + 2.0), w * (w + 2.0) + 2.0, half))
+    y = v * quotient(w * (w + 2.0), w * (w + 2.0) + 2.0, half)
+    return T.if_then_else(v > 20.0, v, y)
+
+
+@T.macro
+def elu(v, half, alpha):
+    """The identity above zero."""
+    y = alpha * expm1(v, half)
+    return T.if_then_else(v > 0.0, v, y)
 
 
 @T.macro
 def softplus(v, half, beta, threshold, inverse):
     """The identity above the threshold."""
     w = exp(v * beta, half)
-    return T.if_then_else(v * beta > threshold, v, log1p(w, 1.0 + w, half) * inverse)
+    y = log1p(w, 1.0 + w, half) * inverse
+    return T.if_then_else(v * beta > threshold, v, y)
 
 
 def nan_to_num(v: Any, nan: Any, positive: Any, negative: Any) -> Any:
@@ -142,12 +150,12 @@ FLOAT: dict[str, Callable[..., Any]] = {
     "Isinf": lambda v, half: T.abs(v) == T.infinity("float32"),
     "Isfinite": lambda v, half: T.abs(v) < T.infinity("float32"),
     "NanToNum": lambda v, half, *numbers: nan_to_num(v, *numbers),
-    "ClampScalar": lambda v, half, low, high, _: bounded(v, low, high),
+    "ClampScalar": lambda v, half, low, high, one: bounded(v, low, high) * one,
     "Hardtanh": lambda v, half, low, high, _: bounded(v, low, high),
     "Relu": lambda v, half: T.if_then_else(v < 0.0, 0.0, v),
     "LeakyRelu": lambda v, half, slope, *_: T.if_then_else(v > 0.0, v, v * slope),
-    "Elu": lambda v, half, alpha, *_: T.if_then_else(v > 0.0, v, alpha * expm1(v, half)),
-    "Selu": lambda v, half: SELU_SCALE * T.if_then_else(v > 0.0, v, SELU_ALPHA * expm1(v, half)),
+    "Elu": lambda v, half, alpha, *_: elu(v, half, alpha),
+    "Selu": lambda v, half: SELU_SCALE * elu(v, half, SELU_ALPHA),
     "Hardsigmoid": lambda v, half: bounded(v + 3.0, 0.0, 6.0) * (1 / 6),
     "Hardswish": lambda v, half: v * (bounded(v + 3.0, 0.0, 6.0) * (1 / 6)),
     "Silu": silu,
@@ -188,13 +196,16 @@ INTEGER: dict[str, Callable[..., Any]] = {
 
 
 def _bounds(dtype: str, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """Absent bounds are the ends of the dtype's range; of an integer's bounds only whole parts count."""
+    """Absent bounds are the ends of the dtype's range; of an integer's bounds only whole parts count.
+
+    The third number is 1, or NaN where a bound is NaN: what a result is multiplied by.
+    """
     if dtype in RANGE:
         least, most = RANGE[dtype]
         low, high = least if low is None else int(low), most if high is None else int(high)
         return min(max(low, least), most), min(max(high, least), most), 0
     low, high = -math.inf if low is None else low, math.inf if high is None else high
-    return (math.nan, math.nan, 0.0) if math.isnan(low) or math.isnan(high) else (low, high, 0.0)
+    return low, high, math.nan if math.isnan(low) or math.isnan(high) else 1.0
 
 
 def _replacements(dtype: str, nan: float, posinf: float | None, neginf: float | None) -> tuple[Any, Any, Any]:

@@ -45,7 +45,8 @@ def _unary(key: Key, name: str) -> Kernel:
     dtype, out, flat_x, flat_y = stored(declared), stored(returned), flat(declared), flat(returned)
     floating = "float" in dtype or "float" in out
     widest = out if ITEM_SIZE[out] > ITEM_SIZE[dtype] else dtype
-    block = THREADS * 32 // ITEM_SIZE[widest]
+    vectors = 1 if name in ("Sin", "Cos") else 2  # each element has code of its own for large angles
+    block = THREADS * 16 * vectors // ITEM_SIZE[widest]
     n = T.dynamic("n", "int64")
 
     def f(x: Any, *numbers: Any) -> Any:
