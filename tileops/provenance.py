@@ -96,8 +96,10 @@ def kernel_sources(
     return sorted(found)
 
 
-def _parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+@functools.cache
+def _import_statements(text: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports of a file, also those inside functions."""
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _file(folder: Path, name: list[str]) -> Path | None:
@@ -114,7 +116,7 @@ def _homes(package: Path, folder: Path, programs: frozenset[str]) -> list[list[s
     depth = len(_PACKAGE.split("."))
     homes = [
         _base(node, package, folder)[depth:]
-        for node in ast.walk(_parse(package))
+        for node in _import_statements(package.read_text(encoding="utf-8"))
         if isinstance(node, ast.ImportFrom)
         and programs & {alias.asname or alias.name for alias in node.names}
     ]
@@ -131,10 +133,10 @@ def _base(node: ast.ImportFrom, path: Path, folder: Path) -> list[str]:
 def _imports(path: Path, folder: Path) -> list[list[str]]:
     """Dotted names below `tileops.kernels` that a file imports, also inside functions."""
     names: list[list[str]] = []
-    for node in ast.walk(_parse(path)):
+    for node in _import_statements(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             names += [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _base(node, path, folder)
             names += [base, *([*base, alias.name] for alias in node.names)]
     prefix = _PACKAGE.split(".")
