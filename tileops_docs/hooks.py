@@ -24,6 +24,14 @@ from tileops_docs.timing import timing
 
 log = logging.getLogger("mkdocs.plugins.tileops")
 UNSEARCHED = re.compile(rf"{START}.*?{END}|<script.*?</script>|<svg.*?</svg>", re.DOTALL)
+UNREAD = re.compile(
+    r'<(?P<tag>a|nav|details|form)\b[^>]*(?:class="headerlink"|data-search-exclude)[^>]*>.*?</(?P=tag)>',
+    re.DOTALL,
+)
+INLINE = re.compile(r"</?(?:span|code|a|b|em|strong|wbr|autoref)\b[^>]*>")
+BLOCK = re.compile(
+    r"</?(?:table|thead|tbody|tr|td|th|div|section|nav|details|summary|dl|dt|dd|ul|li|br|pre)\b[^>]*>"
+)
 MARKS = re.compile(f"{START}|{END}")
 _whole: dict[str, str] = {}
 _pages: dict[str, tuple[str, Page]] = {}
@@ -71,6 +79,8 @@ def _before_search(context: Any, page: Page, config: MkDocsConfig, **_: Any) -> 
     """The search reads a page without what it would leave out anyway, which is most of its elements."""
     _whole[page.file.src_uri] = page.content or ""
     page.content = UNSEARCHED.sub("", page.content or "")
+    if page.file.src_uri.startswith("api/"):  # of the many tags in its tables the search makes nothing
+        page.content = " ".join(BLOCK.sub(" ", INLINE.sub("", UNREAD.sub("", page.content))).split())
     timing.enter("search index")
     if path := _source(page):
         page.edit_url = f"{(config.repo_url or '').rstrip('/')}/edit/main/{path}"

@@ -12,7 +12,7 @@ from html import escape
 
 from tileops.spec import OpSpec, all_specs, load_family
 from tileops_docs import where
-from tileops_docs.page import OpPage
+from tileops_docs.page import OpPage, op_page
 from tileops_docs.performance import VERDICTS, Performance, performance
 from tileops_docs.text import family_title, words
 
@@ -42,7 +42,7 @@ class Row:
 
     @cached_property
     def page(self) -> OpPage:
-        return OpPage(self.spec, "")
+        return op_page(self.spec.name)
 
     @cached_property
     def measured(self) -> Performance | None:

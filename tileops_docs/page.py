@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from tileops.spec import OpSpec, all_specs
@@ -19,7 +19,14 @@ from tileops_docs.sources import Source
 from tileops_docs.text import call_lines, parameter, shown_default, shown_type, words
 from tileops_docs.verification import Verification, verification
 
-__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow"]
+__all__ = ["Badge", "OpPage", "ProgramRow", "TensorRow", "op_page"]
+
+
+@cache
+def op_page(name: str) -> OpPage:
+    """The page of an operator, for tables and lists; each is worked out once in a build."""
+    return OpPage(all_specs()[name], "")
+
 
 PART = re.compile(r'class="op-part__title"[^>]* id="([^"]+)">\s*([^<]+?)\s*<')
 
@@ -95,7 +102,7 @@ class OpPage:
             elif member.mutated:
                 notes.append(f"written in place when {member.mutated} is true")
             notes += [f"values: {member.values}"] if member.values else []
-            notes += ["channels-last is taken as it is"] if getattr(member, "channels_last", False) else []
+            notes += ["channels-last is taken as it is"] if member.channels_last else []
             out.append(self._tensor("input", name, member.dtype, member.shape, notes))
         for name, output in self.spec.outputs.items():
             notes = ["kept for the backward, not returned"] if output.saved else []
@@ -178,7 +185,7 @@ class OpPage:
     @property
     def backward(self) -> str | None:
         """The operator that autograd calls."""
-        return getattr(self.spec, "backward", None)
+        return self.spec.backward.op if self.spec.backward else None
 
     # ------------------------------------------------------------------------------------------------- text
     @cached_property
@@ -236,6 +243,8 @@ class OpPage:
     @property
     def twin(self) -> tuple[str, str] | None:
         """(what a reader calls it, class name) of the backward of a forward, or the forward of a backward."""
+        if self.backward and self.backward != self.name:
+            return "Backward", self.backward
         for own, other, label in (("FwdOp", "BwdOp", "Backward"), ("BwdOp", "FwdOp", "Forward")):
             name = self.name.removesuffix(own) + other
             if self.name.endswith(own) and name in all_specs():

@@ -181,6 +181,7 @@ class Performance:
         return {name: why for name, why in out.items() if name not in self.peers}
 
 
+@lru_cache(maxsize=1024)
 def performance(op: str, folder: Path = RECORDS) -> Performance | None:
     """The measurements of one operator, or `None` when there are none."""
     path = folder / f"{op}.json"

@@ -36,9 +36,9 @@ def paths() -> dict[str, list[str]]:
 
 
 def _of(name: str) -> dict[str, None]:
-    from tileops_docs.page import OpPage
+    from tileops_docs.page import op_page
 
-    page = OpPage(all_specs()[name], "")
+    page = op_page(name)
     files = [page.manifest_path.partition("#")[0], page.class_path.partition("#")[0]]
     files += [row.source.path for row in page.programs] + ([page.oracle.path] if page.oracle else [])
     return dict.fromkeys(files)

@@ -41,23 +41,24 @@ class Source:
 
 
 def function(label: str, path: str, name: str, root: Path = ROOT) -> Source:
-    """The function `name` of a file.
+    """The function or class `name` of a file, or what is assigned to that name.
 
     Raises:
-        LookupError: The file or the function is not there.
+        LookupError: The file or the name is not there.
     """
     file = root / path
     if not file.is_file():
         raise LookupError(f"{path} does not exist; it should hold {name}()")
-    text, tree = _parse(file)
-    for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            end = node.end_lineno or first
-            code = "\n".join(text.splitlines()[first - 1 : end])
-            summary = (ast.get_docstring(node) or "").partition("\n\n")[0]
-            return Source(label, path, first, end, code, " ".join(summary.split()))
-    raise LookupError(f"{path} has no {name}()")
+    lines, named = _parse(file)
+    node = named.get(name)
+    if node is None:
+        raise LookupError(f"{path} has no {name}()")
+    end, summary = node.end_lineno or node.lineno, ""
+    first = node.lineno
+    if not isinstance(node, ast.Assign):
+        first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
+        summary = (ast.get_docstring(node) or "").partition("\n\n")[0]
+    return Source(label, path, first, end, "\n".join(lines[first - 1 : end]), " ".join(summary.split()))
 
 
 @cache
@@ -89,6 +90,13 @@ def _says(file: Path, text: str) -> bool:
 
 
 @cache
-def _parse(file: Path) -> tuple[str, ast.Module]:
+def _parse(file: Path) -> tuple[list[str], dict[str, ast.FunctionDef | ast.ClassDef | ast.Assign]]:
+    """The lines of a file, and what it defines or assigns at its top, by name."""
     text = file.read_text(encoding="utf-8")
-    return text, ast.parse(text)
+    named: dict[str, ast.FunctionDef | ast.ClassDef | ast.Assign] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            named[node.name] = node
+        elif isinstance(node, ast.Assign):
+            named |= {target.id: node for target in node.targets if isinstance(target, ast.Name)}
+    return text.splitlines(), named

@@ -13,7 +13,7 @@ An expression becomes nested lists, its first item saying what it is:
 | `["c", a, "<", b, "<=", c]`       | a chain of comparisons                                 |
 | `["if", condition, a, b]`         | a choice                                               |
 | `["l", a, b]`                     | a tuple                                                |
-| `["at", a, i]` `["cut", a, i, j]` | an element, and a slice                                |
+| `["at", a, i]` `["cut", a, i, j, k]` | an element, and a slice                             |
 | `["f()", "prod", a]`              | a function of `tileops.spec.functions`                 |
 """
 
@@ -83,8 +83,8 @@ def _node(node: ast.expr) -> list[Any]:
             return ["if", _node(test), _node(body), _node(orelse)]
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return ["l", *map(_node, items)]
-        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
-            return ["cut", _node(value), _node(low) if low else ["z"], _node(high) if high else ["z"]]
+        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=step)):
+            return ["cut", _node(value), *(_node(bound) if bound else ["z"] for bound in (low, high, step))]
         case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
             return ["at", _node(value), _node(index)]
         case ast.Call():

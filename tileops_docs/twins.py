@@ -11,7 +11,7 @@ from tileops.spec import all_specs
 from tileops_docs import where
 from tileops_docs.griffe_manifest import found_class, found_object
 from tileops_docs.op_markdown import op_markdown, table
-from tileops_docs.page import OpPage
+from tileops_docs.page import op_page
 from tileops_docs.sources import ROOT
 from tileops_docs.tables import TABLES, expanded
 
@@ -84,7 +84,7 @@ def _summary(name: str) -> str:
 def _entry(path: str) -> str:
     name = path.rpartition(".")[2]
     if name in all_specs() and (cls := found_class(name)) is not None:
-        return op_markdown(OpPage(all_specs()[name], ""), cls)
+        return op_markdown(op_page(name), cls)
     found = found_object(path)
     return _object(found) if found is not None else f"`{path}`"
 
@@ -116,7 +116,7 @@ def _index(group: str | None = None) -> list[str]:
     chosen = [s for s in specs if not wanted or wanted in (s.family, where.module(s.name).replace(".", "_"))]
     rows = []
     for spec in sorted(chosen, key=lambda spec: (spec.family, spec.name)):
-        dtypes = ", ".join(b.text for b in OpPage(spec, "").badges if b.title.endswith(f"may be {b.text}"))
+        dtypes = ", ".join(b.text for b in op_page(spec.name).badges if b.title.endswith(f"may be {b.text}"))
         replaces = f"`{spec.ref_api}`" if spec.ref_api else ""
         rows.append(
             [f"[{spec.name}][{where.identifier(spec.name)}]", spec.family, dtypes, replaces, spec.status]

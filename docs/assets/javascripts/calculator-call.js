@@ -29,9 +29,11 @@ tileops.calculate = (() => {
       if (type === "float" && /^-?inf(inity)?$/i.test(clean)) return clean[0] === "-" ? -Infinity : Infinity;
       if (type === "float" && /^nan$/i.test(clean)) return NaN;
       if (type === "float" && /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(clean)) return Number(clean);
-      if (type === "tuple[int, ...]" && /^[([]?\s*(-?\d+\s*[,\s]\s*)*(-?\d+)?\s*[)\]]?$/.test(clean)) {
+      if (type.startsWith("tuple[") && /^[([]?\s*((-?\d+|None)\s*[,\s]\s*)*(-?\d+|None)?\s*[)\]]?$/.test(clean)) {
         if (/^-?\d+$/.test(clean) && types.includes("int")) continue;
-        return (clean.match(/-?\d+/g) ?? []).map(BigInt);
+        const items = clean.match(/-?\d+|None/g) ?? [];
+        if (items.includes("None") && !type.includes("None")) continue;
+        return items.map((item) => (item === "None" ? null : BigInt(item)));
       }
       if (type === "str" || type === "dtype") return clean.replace(/^torch\./, "");
     }

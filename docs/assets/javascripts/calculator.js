@@ -176,6 +176,17 @@ const tileops = (() => {
     const at = Number(i) < 0 ? Number(i) + list.length : Number(i);
     return at in list ? list[at] : fail("index out of range");
   }
+  function slice(list, low, high, step) {
+    const by = step ?? 1;
+    if (by === 0) fail("slice step cannot be zero");
+    const n = list.length;
+    const [least, most] = by > 0 ? [0, n] : [-1, n - 1];
+    const inside = (v, none) => (v === null ? none : Math.min(Math.max(v < 0 ? v + n : v, least), most));
+    const out = [];
+    const end = inside(high, by > 0 ? most : least);
+    for (let i = inside(low, by > 0 ? least : most); by > 0 ? i < end : i > end; i += by) out.push(list[i]);
+    return typeof list === "string" ? out.join("") : out;
+  }
   function evaluate(node, env) {
     const at = (child) => evaluate(child, env);
     switch (node[0]) {
@@ -206,7 +217,7 @@ const tileops = (() => {
       case "if": return truth(at(node[1])) ? at(node[2]) : at(node[3]);
       case "l": return node.slice(1).map(at);
       case "at": return index(at(node[1]), at(node[2]));
-      case "cut": return at(node[1]).slice(...node.slice(2).map((n) => { const v = at(n); return v === null ? undefined : Number(v); }));
+      case "cut": return slice(at(node[1]), ...node.slice(2).map((n) => { const v = at(n); return v === null ? null : Number(v); }));
       case "f()": return functions[node[1]](...node.slice(2).map(at));
       default: return fail(`unknown expression ${node[0]}`);
     }
