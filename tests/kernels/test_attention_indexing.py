@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tileops
-from tileops.reference import attention_indexing as oracles
+from tileops.reference import attention as oracles
 
 E4M3 = torch.float8_e4m3fn
 TILE, CHUNK = 128, 16 * 128  # keys of a tile, and of a block

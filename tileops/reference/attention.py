@@ -6,8 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tileops.reference.attention_indexing import fp8_lightning_indexer as fp8_lightning_indexer
-
 
 def attend(
     q: Tensor,
@@ -168,3 +166,37 @@ def grouped_query_attention_sliding_window_varlen(
     """The same with a window and the default scale."""
     params |= {"sm_scale": None, "softcap": None, "out_dtype": None, "max_seqlen_kv": None}
     return grouped_query_attention_prefill(q, k, v, cu_seqlens_q, cu_seqlens_k, None, None, None, **params)
+
+
+def _e4m3(x: Tensor) -> Tensor:
+    return x.clamp(-448.0, 448.0).to(torch.float8_e4m3fn).double()
+
+
+def fp8_lightning_indexer(
+    index_q: Tensor,
+    index_k: Tensor,
+    weights: Tensor,
+    cu_seqlen_ks: Tensor,
+    cu_seqlen_ke: Tensor,
+    index_k_scale: Tensor | None,
+    *,
+    clean_logits: bool,
+) -> Tensor:
+    """Weighted votes of the heads. bfloat16 keys become e4m3 by a scale and a quotient in float32."""
+    batch, rows, heads = index_q.shape[:3]
+    columns, groups = index_k.shape[1:3]
+    q, scale = _e4m3(index_q.float()).unflatten(2, (groups, -1)), index_k_scale
+    k = index_k.double()
+    if index_k.dtype is not torch.float8_e4m3fn:
+        scale = index_k.float().abs().amax(-1).clamp(min=1e-4) / 448.0
+        k = _e4m3(index_k.float() / scale[..., None])
+    out = torch.full((batch, rows, columns, groups), -torch.inf, dtype=torch.float64, device=k.device)
+    key, step = torch.arange(columns, device=k.device), 64  # products of all heads are many times the logits
+    for first in range(0, rows, step):
+        part = slice(first, first + step)
+        votes = torch.einsum("bsghd,btgd->bstgh", q[:, part], k).relu_()
+        votes *= weights[part].double().view(1, -1, 1, groups, heads // groups)
+        logits = votes.sum(-1) if scale is None else votes.sum(-1) * scale.double()[:, None]
+        seen = (key >= cu_seqlen_ks[part, None]) & (key < cu_seqlen_ke[part, None])
+        out[:, part] = torch.where(seen[None, :, :, None], logits, -torch.inf)
+    return out

@@ -68,6 +68,31 @@ def put(Y, batch, row, column, group, value, single):
         Y[batch, row, column, group] = value
 
 
+@T.macro
+def write(Y, votes, First, End, Scale, batch, first, key, group, rows, columns, scaled, single):
+    """The logits of a tile, from `first` and `key` on."""
+    for n, i in T.Parallel(KEYS, votes.shape[1]):
+        row, j = first + i, key + n
+        if row < rows and j < columns:
+            if First[row] <= j and j < End[row]:
+                if scaled and single:
+                    put(Y, batch, row, j, group, votes[n, i] * Scale[batch, j], single)
+                elif scaled:
+                    put(Y, batch, row, j, group, votes[n, i] * Scale[batch, j, group], single)
+                else:
+                    put(Y, batch, row, j, group, votes[n, i], single)
+            else:
+                put(Y, batch, row, j, group, -T.infinity(F32), single)
+
+
+@T.macro
+def hide(Y, batch, first, key, group, rows, columns, queries, single):
+    """A tile that none of its queries sees."""
+    for i, n in T.Parallel(queries, KEYS):
+        if first + i < rows and key + n < columns:
+            put(Y, batch, first + i, key + n, group, -T.infinity(F32), single)
+
+
 def fp8_lightning_indexer(key: Key) -> Kernel:
     """A block has a tile of queries and walks over up to 16 tiles of keys that some of them may see.
 
@@ -109,10 +134,14 @@ def fp8_lightning_indexer(key: Key) -> Kernel:
                 batch = T.truncdiv(bz, groups)
                 group = T.truncmod(bz, groups)
             least, most = T.alloc_var("int32", init=2**31 - 1), T.alloc_var("int32", init=0)
-            for i in T.serial(queries):
-                if by * queries + i < rows:
-                    least = T.min(least, First[by * queries + i])
-                    most = T.max(most, End[by * queries + i])
+            if queries == 1:  # of a loop of one turn, the compiler would take what was there before it
+                least = First[by]
+                most = End[by]
+            else:
+                for i in T.serial(queries):
+                    if by * queries + i < rows:
+                        least = T.min(least, First[by * queries + i])
+                        most = T.max(most, End[by * queries + i])
             load_queries(Q, W, q, w, batch, by * queries, group, heads, size, tile, single)
             first, end = T.alloc_var("int32"), T.alloc_var("int32")
             first = T.max(T.max(least, 0) // KEYS, bx * CHUNK)
@@ -122,33 +151,14 @@ def fp8_lightning_indexer(key: Key) -> Kernel:
                 load_keys(K, k, batch, j, group, size, width, single, aligned)
                 T.gemm(k, q, acc, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
                 weigh(acc, votes, w, tile)
-                for n, i in T.Parallel(KEYS, queries):
-                    row = by * queries + i
-                    if row < rows and j + n < columns:
-                        if First[row] <= j + n and j + n < End[row]:
-                            if scaled and single:
-                                put(Y, batch, row, j + n, group, votes[n, i] * Scale[batch, j + n], single)
-                            elif scaled:
-                                put(
-                                    Y,
-                                    batch,
-                                    row,
-                                    j + n,
-                                    group,
-                                    votes[n, i] * Scale[batch, j + n, group],
-                                    single,
-                                )
-                            else:
-                                put(Y, batch, row, j + n, group, votes[n, i], single)
-                        else:
-                            put(Y, batch, row, j + n, group, -T.infinity(F32), single)
+                write(
+                    Y, votes, First, End, Scale, batch, by * queries, j, group, rows, columns, scaled, single
+                )
             if key.clean:
                 for b in T.serial(CHUNK):
                     t = bx * CHUNK + b
                     if t < first or t >= end:
-                        for i, n in T.Parallel(queries, KEYS):
-                            if by * queries + i < rows and t * KEYS + n < columns:
-                                put(Y, batch, by * queries + i, t * KEYS + n, group, -T.infinity(F32), single)
+                        hide(Y, batch, by * queries, t * KEYS, group, rows, columns, queries, single)
 
     def launch(run, q, k, weights, first, end, scale, logits):
         if k.dtype is not torch.float8_e4m3fn:
