@@ -72,6 +72,7 @@ def _reduction(
     slot: str = "input",
     empty: bool = True,
     default: Any = (),
+    dtype: str = "float16",
 ) -> Expected:
     """A reduction over several axes, or with `line` over one.
 
@@ -87,12 +88,12 @@ def _reduction(
 
     walks = [
         Good(
-            probe((2, 3, 4), 1),
+            probe((2, 3, 4), 1, dtype),
             ((2, 4),) * outputs,
             "columns",
             {"tall": False, "aligned": False},
             flops,
-            2 * 24 + outputs * size * 8,
+            (1 if dtype == "int8" else 2) * 24 + outputs * size * 8,
             out,
         ),
         see((5, 256), -1, (5,), "rows", True, lanes=8, aligned=True),
@@ -171,19 +172,24 @@ def _norm(flops: int, order: float, empty: bool = True) -> Expected:
 
 _TWICE = [dataclasses.replace(good, outputs=good.outputs * 2) for good in (*_MOMENT, *_CORRECTED)]
 _BITS = NUMBERS | {"complex64"}
+_ORDERED = FLOATS | INTEGERS
+_COUNTS = _kept(*((dtype, "int64") for dtype in sorted(_BITS)))
+_PLACES = _kept(*((dtype, "int64") for dtype in sorted(_ORDERED)))
 _OF_LOGS = [
     Bad("dim must name an axis", _over((2, 3), ())),
     Bad("dim must be int | tuple[int, ...]", _over((2, 3), None)),
 ]
 
 EXPECTED: dict[str, Expected] = {
-    "AllFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH),
+    "AllFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH, dtype="int8"),
     "AmaxFwdOp": _reduction(24, NUMBERS, empty=False, good=[*_SAME, *_EVERY]),
     "AminFwdOp": _reduction(24, NUMBERS, empty=False, good=[*_SAME, *_EVERY]),
-    "AnyFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH),
-    "ArgmaxFwdOp": _reduction(24, FLOATS | INTEGERS, line=True, out="int64", size=8, empty=False),
-    "ArgminFwdOp": _reduction(24, FLOATS | INTEGERS, line=True, out="int64", size=8, empty=False),
-    "CountNonzeroFwdOp": _reduction(24, _BITS, out="int64", size=8, keepdim=False),
+    "AnyFwdOp": _reduction(24, _BITS, out="bool", size=1, good=_TRUTH, dtype="int8"),
+    "ArgmaxFwdOp": _reduction(24, _ORDERED, line=True, out="int64", size=8, empty=False, good=_PLACES),
+    "ArgminFwdOp": _reduction(24, _ORDERED, line=True, out="int64", size=8, empty=False, good=_PLACES),
+    "CountNonzeroFwdOp": _reduction(
+        24, _BITS, out="int64", size=8, keepdim=False, good=_COUNTS, dtype="int8"
+    ),
     "InfNormFwdOp": _norm(24, float("inf"), empty=False),
     "L1NormFwdOp": _norm(48, 1),
     "L2NormFwdOp": _norm(48, 2.0),

@@ -258,26 +258,33 @@ OPERATORS: dict[str, Callable[[str], Reduction]] = {
 
 # ------------------------------------------------------------------------------------------ words of 32 bits
 def _flags(dtype: str) -> tuple[Callable[[Any], Any], Any]:
-    """A word to the highest bits of those of its elements that are not 0, and all of these bits.
+    """A word to the lowest bits of those of its elements that are not 0, and the lowest bits of all.
 
-    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts.
-    """
+    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts."""
     bits = 8 * SIZES.get(dtype, 4)
-    high = sum(1 << (bits * (n + 1) - 1) for n in range(32 // bits))
-    rest = T.int32(0xFFFFFFFF - high)
-    top = T.min_value(I32) if bits == 32 else T.int32(high - (1 << 32))
+    low = sum(1 << (bits * n) for n in range(32 // bits))
+    rest = T.int32(low * ((1 << (bits - 1)) - 1))
 
     def flags(v: Any) -> Any:
         carried = T.bitwise_and(v, rest) + rest
-        return T.bitwise_and(carried if dtype in FLOATS else T.bitwise_or(carried, v), top)
+        high = carried if dtype in FLOATS else T.bitwise_or(carried, v)
+        return T.bitwise_and(T.shift_right(high, bits - 1), T.int32(low))
 
-    return flags, top
+    return flags, T.int32(low)
+
+
+def _ones(v: Any, dtype: str) -> Any:
+    """How many flags a word has."""
+    for shift in (16, 8):
+        if shift >= 8 * SIZES.get(dtype, 4):
+            v = v + T.shift_right(v, shift)
+    return T.bitwise_and(v, T.int32(7))
 
 
 def _words(dtype: str, name: str) -> Reduction:
     flags, top = _flags(dtype)
     if name == "CountNonzeroFwdOp":
-        return replace(_count(dtype), load=lambda v: T.cast(T.popcount(flags(v)), I64))
+        return replace(_count(dtype), load=lambda v: T.cast(_ones(flags(v), dtype), I64))
     if name == "AnyFwdOp":
         return replace(
             _truth(dtype, T.bitwise_or, 0), load=flags, finish=lambda s, _: (T.cast(s[0] != 0, I32),)
