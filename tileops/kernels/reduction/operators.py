@@ -256,11 +256,11 @@ OPERATORS: dict[str, Callable[[str], Reduction]] = {
 }
 
 
-# ------------------------------------------------------------------------------------------ words of 32 bits
 def _flags(dtype: str) -> tuple[Callable[[Any], Any], Any]:
     """A word to the lowest bits of those of its elements that are not 0, and the lowest bits of all.
 
-    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts."""
+    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts.
+    """
     bits = 8 * SIZES.get(dtype, 4)
     low = sum(1 << (bits * n) for n in range(32 // bits))
     rest = T.int32(low * ((1 << (bits - 1)) - 1))
