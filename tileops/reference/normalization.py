@@ -76,12 +76,12 @@ def batch_norm(
 ) -> tuple[Tensor, ...]:
     """Batch normalization, and what becomes of the running statistics."""
     axes = (0, *range(2, x.dim()))
-    r, left = x.double(), (running_mean, running_var)
-    mean, var = (r.mean(axes), r.var(axes, correction=0)) if training else (running_mean, running_var)
+    r, left = x.double(), [t for t in (running_mean, running_var) if t is not None]
+    mean, var = (r.mean(axes), r.var(axes, correction=0)) if training else left
     y = (r - _by_channel(mean, r)) / torch.sqrt(_by_channel(var, r) + eps)
-    if training and running_mean is not None and x.numel():
-        left = _running(running_mean, mean, momentum), _running(running_var, r.var(axes), momentum)
-    return _affine(y, weight, bias), *(t for t in left if t is not None)
+    if training and x.numel():
+        left = [_running(t, v, momentum) for t, v in zip(left, (mean, r.var(axes)), strict=False)]
+    return _affine(y, weight, bias), *left
 
 
 def batch_norm_bwd(
@@ -120,13 +120,13 @@ def instance_norm(
     eps: float,
 ) -> tuple[Tensor, ...]:
     """Normalization of every channel of every sample, and what becomes of the running statistics."""
-    left = running_mean, running_var
+    left = [t for t in (running_mean, running_var) if t is not None]
     if not use_input_stats:
-        y = batch_norm(x, *left, weight, bias, training=False, momentum=momentum, eps=eps)[0]
-    else:
-        y = group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
-        if running_mean is not None and x.numel():
-            r = x.double().flatten(2)
-            new = r.mean(2).mean(0), r.var(2).mean(0)
-            left = tuple(_running(t, v, momentum) for t, v in zip(left, new, strict=True))
-    return y, *(t for t in left if t is not None)
+        return batch_norm(
+            x, running_mean, running_var, weight, bias, training=False, momentum=momentum, eps=eps
+        )
+    if x.numel():
+        r = x.double().flatten(2)
+        new = r.mean(2).mean(0), r.var(2).mean(0)
+        left = [_running(t, v, momentum) for t, v in zip(left, new, strict=False)]
+    return group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps), *left

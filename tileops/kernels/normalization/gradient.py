@@ -15,6 +15,7 @@ from tileops.kernels.normalization.units import (
     MERGE,
     Kept,
     Units,
+    backwards,
     read_tile,
     read_units,
     unit,
@@ -66,11 +67,10 @@ def batch_norm_gradient(key: Key) -> Kernel:
     """Channels that fit on chip, one a block, or 64 columns: two reads, one write."""
     dtype, training = key.dtype("x"), key.training
     k = units(key, dtype, True)
-    weight_ = _weight(key, k)
 
     @T.prim_func
     def main(
-        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: weight_,
+        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: _weight(key, k),
         M: T.Tensor((k.U,), F32), D: T.Tensor((k.U,), F32),
         GX: T.Tensor(k.shape, dtype), GW: T.Tensor((k.U,), F32), GB: T.Tensor((k.U,), F32),
     ):  # fmt: skip
@@ -93,25 +93,24 @@ def batch_norm_gradient_pieces(key: Key) -> Kernel:
     """Channels of any size, each spread over blocks: sums of pieces, their merge in order, the values."""
     dtype, training, pieces = key.dtype("x"), key.training, T.dynamic("p")
     k = units(key, dtype, False)
-    weight_ = _weight(key, k)
 
     @T.prim_func
     def main(
-        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: weight_,
+        G: T.Tensor(k.shape, dtype), X: T.Tensor(k.shape, dtype), W: _weight(key, k),
         M: T.Tensor((k.U,), F32), D: T.Tensor((k.U,), F32),
         GX: T.Tensor(k.shape, dtype), GW: T.Tensor((k.U,), F32), GB: T.Tensor((k.U,), F32),
         P: T.Tensor((2, k.U, pieces), F32),
     ):  # fmt: skip
-        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             g, x = T.alloc_fragment((k.R, k.W), dtype), T.alloc_fragment((k.R, k.W), dtype)
             mean, scale, bias, weight = (T.alloc_fragment((k.Q,), F32) for _ in range(4))
             read_units(M, mean, bu * k.Q, k)
             read_units(D, scale, bu * k.Q, k)
-            a, l = p // k.across * k.R, p % k.across * k.W
+            a, l = ba * k.R, bl * k.W
             sums(G, X, g, x, mean, scale, bias, weight, a, bu * k.Q, l, k)
             for q in T.Parallel(k.Q):
-                P[0, bu * k.Q + q, p] = bias[q]
-                P[1, bu * k.Q + q, p] = weight[q]
+                P[0, bu * k.Q + q, ba * k.across + bl] = bias[q]
+                P[1, bu * k.Q + q, ba * k.across + bl] = weight[q]
         with T.Kernel(k.U, threads=MERGE) as u:
             first, second = T.alloc_fragment((MERGE,), F32), T.alloc_fragment((MERGE,), F32)
             bias, weight = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
@@ -125,10 +124,9 @@ def batch_norm_gradient_pieces(key: Key) -> Kernel:
             T.reduce_sum(second, weight, dim=0)
             GB[u] = bias[0]
             GW[u] = weight[0]
-        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             g, x = T.alloc_fragment((k.R, k.W), dtype), T.alloc_fragment((k.R, k.W), dtype)
-            u, last = (T.ceildiv(k.U, k.Q) - 1 - bu) * k.Q, pieces - 1 - p  # backwards, for the L2 cache
-            a, l = last // k.across * k.R, last % k.across * k.W
+            u, l, a = backwards(k, bu, bl, ba)
             read_tile(G, g, a, u, l, k)
             read_tile(X, x, a, u, l, k)
             kept = [Kept(statistic, u) for statistic in (M, D, GB, GW)]

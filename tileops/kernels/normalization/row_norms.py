@@ -9,6 +9,7 @@ statistics are taken. `weight` and `bias` have the size of a row; `scale`, `shif
 tensor that the key does not have is no argument of the program.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import tilelang.language as T
@@ -61,21 +62,23 @@ def layer_norm_long(key: Key) -> Kernel:
     return _pieces(key, True)
 
 
-def _arguments(key: Key, m: Any) -> tuple[Any, ...]:
-    """Annotations of the tensors that not every operator has; False is a constant, and no argument."""
-    whole = key.given("scale")
+_VECTORS = "weight", "bias"
+_FACTORS = ("weight", "scale"), ("bias", "shift"), ("gate",)
 
-    def tensor(whole: bool, *slots: str) -> Any:
-        shape = (m, key.N) if whole else (key.N,)
-        return T.Tensor(shape, key.dtype("x")) if any(map(key.given, slots)) else False
 
-    factors = (tensor(whole, *slots) for slots in (("weight", "scale"), ("bias", "shift"), ("gate",)))
-    return tensor(True, "residual"), *factors, tensor(True, "residual")
+def _arguments(key: Key, m: Any) -> Callable[..., Any]:
+    """The argument for whichever of some slots there is, or a constant, which is no argument."""
+
+    def tensor(*slots: str) -> Any:
+        found = [slot for slot in slots if key.given(slot)]
+        return T.Tensor((key.N,) if found[0] in _VECTORS else (m, key.N), key.dtype("x")) if found else False
+
+    return tensor
 
 
 def _kernel(key: Key, program: Any) -> Kernel:
     """With a launch that passes every tensor as rows, or as one row."""
-    n, vectors = key.N, [i for i, (slot, _) in enumerate(key.dtypes) if slot in ("weight", "bias")]
+    n, vectors = key.N, [i for i, (slot, _) in enumerate(key.dtypes) if slot in _VECTORS]
 
     def launch(run, x, *others):
         given, shape = [x, *(t for t in others if t is not None)], x.shape
@@ -94,19 +97,14 @@ def _rows(key: Key, centered: bool) -> Kernel:
     rows, width, threads = row_tile(n, dtype, 32 if centered and not (residual or whole) else 16)
     blocks = max(1, 2048 // ITEM_SIZE[dtype] // threads) if centered else 1  # on a multiprocessor at least
     m, tile = T.dynamic("m", "int64"), (rows, width)
-    addend, factor, term, gate, total = _arguments(key, m)
+    tensor, factors = _arguments(key, m), [any(map(key.given, slots)) for slots in _FACTORS]
 
     @T.prim_func
     def main(
-        X: T.Tensor((m, n), dtype),
-        R: addend,
-        W: factor,
-        B: term,
-        G: gate,
-        Y: T.Tensor((m, n), dtype),
-        S: total,
-        eps: T.float32,
-    ):
+        X: tensor("x"), R: tensor("residual"),
+        W: tensor("weight", "scale"), B: tensor("bias", "shift"), G: tensor("gate"),
+        Y: tensor("x"), S: tensor("residual"), eps: T.float32,
+    ):  # fmt: skip
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
             T.annotate_min_blocks_per_sm(blocks)
             x, r, e = (
@@ -115,7 +113,7 @@ def _rows(key: Key, centered: bool) -> Kernel:
                 fragment(tile, F32, centered),
             )
             mean, scale = fragment((rows,), F32, centered), T.alloc_fragment((rows,), F32)
-            w, b, g = (fragment(tile, dtype, centered and f is not False) for f in (factor, term, gate))
+            w, b, g = (fragment(tile, dtype, centered and given) for given in factors)
             T.copy(X[bx * rows, 0], x)
             add_residual(x, R, r, S, bx * rows, 0, rows, width, dtype, residual)
             load_factors((W, B, G), (w, b, g), bx * rows, 0, rows, width, whole)
@@ -137,24 +135,19 @@ def _rows(key: Key, centered: bool) -> Kernel:
 def _pieces(key: Key, centered: bool) -> Kernel:
     n, dtype, residual, whole = key.N, key.dtype("x"), key.given("residual"), key.given("scale")
     block, m = LONG_BLOCK, T.dynamic("m", "int64")
-    addend, factor, term, gate, total = _arguments(key, m)
+    tensor, factors = _arguments(key, m), [any(map(key.given, slots)) for slots in _FACTORS]
 
     @T.prim_func
     def main(
-        X: T.Tensor((m, n), dtype),
-        R: addend,
-        W: factor,
-        B: term,
-        G: gate,
-        Y: T.Tensor((m, n), dtype),
-        S: total,
-        eps: T.float32,
-    ):
+        X: tensor("x"), R: tensor("residual"),
+        W: tensor("weight", "scale"), B: tensor("bias", "shift"), G: tensor("gate"),
+        Y: tensor("x"), S: tensor("residual"), eps: T.float32,
+    ):  # fmt: skip
         with T.Kernel(m, threads=LONG_THREADS) as row:
             x, r = T.alloc_fragment((1, block), dtype), fragment((1, block), dtype, residual)
             scale, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
             mean, part_mean = fragment((1,), F32, centered), fragment((1,), F32, centered)
-            w, b, g = (fragment((1, block), dtype, whole and f is not False) for f in (factor, term, gate))
+            w, b, g = (fragment((1, block), dtype, whole and given) for given in factors)
             T.clear(scale)
             if centered:
                 T.clear(mean)

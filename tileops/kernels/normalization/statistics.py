@@ -17,6 +17,7 @@ from tileops.kernels.normalization.units import (
     Deviation,
     Groups,
     Kept,
+    backwards,
     merge_pieces,
     moments,
     normalize_tile,
@@ -28,6 +29,8 @@ from tileops.kernels.normalization.units import (
 )
 from tileops.kernels.rows import F32, fragment
 
+_RUNNING = ("running_mean", "running_var")
+
 
 class _Facts:
     """What the programs below know of a key; annotations that are False are constants, and no arguments."""
@@ -37,17 +40,25 @@ class _Facts:
         self.batch, self.runs = key.op.startswith("BatchNorm"), key.given("running_mean")
         self.keeps = self.batch or (self.runs and getattr(key, "training", True))
         channels = self.k.U if self.batch else T.dynamic("c")
-
-        def tensor(given: bool, size: Any, dtype: str = F32) -> Any:
-            return T.Tensor((size,), dtype) if given else False
-
-        affine = [(key.given(slot), channels, dict(key.dtypes).get(slot, F32)) for slot in ("weight", "bias")]
-        kept, running = (self.keeps, self.k.U), (self.runs, channels)
-        self.vectors = [tensor(*what) for what in (kept, kept, running, running, *affine)]
+        self._sizes = {
+            slot: (channels, dtype) for slot, dtype in key.dtypes if slot in ("weight", "bias", *_RUNNING)
+        }
+        if self.keeps:
+            self._sizes["kept"] = self.k.U, F32
         groups = key.op.startswith("GroupNorm")
-        self.count, self.size = False if self.batch else T.int32, T.int32 if groups else False
-        self.momentum = False if groups else T.float32
+        self._numbers = {"count", "size", "inner"} if groups else {"count", "momentum"}
+        if self.batch:
+            self._numbers = {"momentum"}
         self.vary = (key.single, key.even) if groups else (True, False)
+
+    def vector(self, name: str) -> Any:
+        """The argument for a tensor of the size of the units or the channels."""
+        size, dtype = self._sizes.get(name, (None, None))
+        return False if size is None else T.Tensor((size,), dtype)
+
+    def number(self, name: str) -> Any:
+        """The argument for a number that not every operator has."""
+        return False if name not in self._numbers else T.float32 if name == "momentum" else T.int32
 
     @property
     def one(self) -> "_Facts":
@@ -56,13 +67,17 @@ class _Facts:
         other.k = self.k._replace(columns=False)
         return other
 
-    def groups(self, *numbers: Any) -> Groups | None:
+    def first(self, u: Any, count: Any, size: Any) -> Any:
+        """The first channel of a unit."""
+        return u if self.batch else T.truncmod(u, count) * (1 if self.vary[0] else size)
+
+    def groups(self, first: Any, inner: Any) -> Groups | None:
         """How units go with channels; the units of batch normalization are channels."""
-        return None if self.batch else Groups(*numbers, *self.vary)
+        return None if self.batch else Groups(first, inner, *self.vary)
 
     def kernel(self, program: Any, workspaces: Callable[[int, int, int], list[tuple[int, ...]]]) -> Kernel:
         """With a launch that passes tensors as (A, U, L) and makes workspaces for that."""
-        count, output = (7, 4) if self.batch else (3, 2) if self.size else (5, 4)
+        count, output = (7, 4) if self.batch else (5, 4) if "momentum" in self._numbers else (3, 2)
 
         def launch(run, x, *arguments):
             tensors, (length, *numbers) = list(arguments[:count]), arguments[count:]
@@ -114,23 +129,26 @@ def normalize_units(key: Key) -> Kernel:
     """Units that fit on chip, one a block, or 64 columns: one read, one write."""
     f = _Facts(key, True)
     k, dtype = f.k, f.dtype
-    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
 
     @T.prim_func
     def main(
-        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
-        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
-        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+        X: T.Tensor(k.shape, dtype), RM: f.vector("running_mean"), RV: f.vector("running_var"),
+        W: f.vector("weight"), B: f.vector("bias"),
+        Y: T.Tensor(k.shape, dtype), M: f.vector("kept"), D: f.vector("kept"),
+        count: f.number("count"), size: f.number("size"), inner: f.number("inner"),
+        eps: T.float32, momentum: f.number("momentum"),
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(k.U, k.Q), threads=k.threads) as bu:
             x = T.alloc_fragment((k.R, k.W), dtype)
             mean, square, scale = (T.alloc_fragment((k.Q,), F32) for _ in range(3))
             old = [fragment((k.Q,), F32, f.batch and f.runs) for _ in range(2)]
+            c = T.alloc_var("int32")
+            c = f.first(bu * k.Q, count, size)
             read_units(RM, old[0], bu * k.Q, k)
             read_units(RV, old[1], bu * k.Q, k)
             moments(X, x, mean, square, 0, bu * k.Q, 0, k, k.total())
             finish(f, M, D, RM, RV, old, mean, square, scale, bu * k.Q, eps, momentum)
-            normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(count, size, inner), dtype)
+            normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(c, inner), dtype)
             write_tile(x, Y, 0, bu * k.Q, 0, k)
         if f.runs and not f.batch:
             average(M, D, RM, RV, k, count, momentum)
@@ -148,23 +166,24 @@ def normalize_pieces(key: Key) -> Kernel:
         return _given(key)
     f = _Facts(key, False)
     k, dtype, pieces = f.k, f.dtype, T.dynamic("p")
-    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
 
     @T.prim_func
     def main(
-        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
-        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
+        X: T.Tensor(k.shape, dtype), RM: f.vector("running_mean"), RV: f.vector("running_var"),
+        W: f.vector("weight"), B: f.vector("bias"),
+        Y: T.Tensor(k.shape, dtype), M: f.vector("kept"), D: f.vector("kept"),
         P: T.Tensor((2, k.U, pieces), F32), S: T.Tensor((2, k.U), F32),
-        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+        count: f.number("count"), size: f.number("size"), inner: f.number("inner"),
+        eps: T.float32, momentum: f.number("momentum"),
     ):  # fmt: skip
-        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             x = T.alloc_fragment((k.R, k.W), dtype)
             mean, square = T.alloc_fragment((k.Q,), F32), T.alloc_fragment((k.Q,), F32)
-            a, l = p // k.across * k.R, p % k.across * k.W
-            moments(X, x, mean, square, a, bu * k.Q, l, k, k.count(p))
+            a, l = ba * k.R, bl * k.W
+            moments(X, x, mean, square, a, bu * k.Q, l, k, k.values(a, l))
             for q in T.Parallel(k.Q):
-                P[0, bu * k.Q + q, p] = mean[q]
-                P[1, bu * k.Q + q, p] = square[q]
+                P[0, bu * k.Q + q, ba * k.across + bl] = mean[q]
+                P[1, bu * k.Q + q, ba * k.across + bl] = square[q]
         with T.Kernel(k.U, threads=MERGE) as u:
             part = T.alloc_fragment((MERGE,), F32)
             mean, square, scale = (T.alloc_fragment((1,), F32) for _ in range(3))
@@ -175,14 +194,13 @@ def normalize_pieces(key: Key) -> Kernel:
             finish(f.one, M, D, RM, RV, old, mean, square, scale, u, eps, momentum)
             S[0, u] = mean[0]
             S[1, u] = scale[0]
-        with T.Kernel(T.ceildiv(k.U, k.Q), pieces, threads=k.threads) as (bu, p):
+        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             x = T.alloc_fragment((k.R, k.W), dtype)
-            u, last = (T.ceildiv(k.U, k.Q) - 1 - bu) * k.Q, pieces - 1 - p
-            a, l = last // k.across * k.R, last % k.across * k.W
+            u, l, a = backwards(k, bu, bl, ba)
+            c = T.alloc_var("int32")
+            c = f.first(u, count, size)
             read_tile(X, x, a, u, l, k)
-            normalize_tile(
-                x, Kept(S, u, (0,)), Kept(S, u, (1,)), W, B, u, l, k, f.groups(count, size, inner), dtype
-            )
+            normalize_tile(x, Kept(S, u, (0,)), Kept(S, u, (1,)), W, B, u, l, k, f.groups(c, inner), dtype)
             write_tile(x, Y, a, u, l, k)
         if f.runs and not f.batch:
             average(M, D, RM, RV, k, count, momentum)
@@ -198,36 +216,29 @@ def _given(key: Key) -> Kernel:
     """With running statistics in the place of those of the input: one read, one write."""
     f = _Facts(key, False)
     k, dtype = f.k, f.dtype
-    mean_, deviation, running_mean, running_var, weight, bias = f.vectors
 
     @T.prim_func
     def main(
-        X: T.Tensor(k.shape, dtype), RM: running_mean, RV: running_var, W: weight, B: bias,
-        Y: T.Tensor(k.shape, dtype), M: mean_, D: deviation,
-        count: f.count, size: f.size, inner: f.size, eps: T.float32, momentum: f.momentum,
+        X: T.Tensor(k.shape, dtype), RM: f.vector("running_mean"), RV: f.vector("running_var"),
+        W: f.vector("weight"), B: f.vector("bias"),
+        Y: T.Tensor(k.shape, dtype), M: f.vector("kept"), D: f.vector("kept"),
+        count: f.number("count"), size: f.number("size"), inner: f.number("inner"),
+        eps: T.float32, momentum: f.number("momentum"),
     ):  # fmt: skip
-        with T.Kernel(T.ceildiv(k.U, k.Q), k.pieces, threads=k.threads) as (bu, p):
+        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             x = T.alloc_fragment((k.R, k.W), dtype)
-            c = bu * k.Q if f.batch else bu % count
+            c = T.alloc_var("int32")
+            c = f.first(bu * k.Q, count, size)
             if f.batch:
-                if p == 0:
+                if bl + ba == 0:
                     for q in T.Parallel(k.Q):
-                        M[c + q] = RM[c + q]
-                        D[c + q] = T.rsqrt(RV[c + q] + eps)
-            a, l = p // k.across * k.R, p % k.across * k.W
+                        M[bu * k.Q + q] = RM[bu * k.Q + q]
+                        D[bu * k.Q + q] = T.rsqrt(RV[bu * k.Q + q] + eps)
+            a, l = ba * k.R, bl * k.W
+            of = bu * k.Q if f.batch else c
             read_tile(X, x, a, bu * k.Q, l, k)
-            normalize_tile(
-                x,
-                Kept(RM, c),
-                Deviation(RV, c, eps),
-                W,
-                B,
-                bu * k.Q,
-                l,
-                k,
-                f.groups(count, size, inner),
-                dtype,
-            )
+            stats, groups = (Kept(RM, of), Deviation(RV, of, eps)), f.groups(c, inner)
+            normalize_tile(x, *stats, W, B, bu * k.Q, l, k, groups, dtype)
             write_tile(x, Y, a, bu * k.Q, l, k)
 
     return f.kernel(main, lambda a, u, n: [])

@@ -44,16 +44,18 @@ class Units(NamedTuple):
         return 1 if self.columns else T.ceildiv(self.L, self.W)
 
     @property
-    def pieces(self) -> Any:
-        """Tiles of a unit."""
-        return T.ceildiv(self.A, self.R) * self.across
+    def grid(self) -> tuple[Any, Any, Any]:
+        """Tiles of units, of a segment, and of segments."""
+        return T.ceildiv(self.U, self.Q), self.across, T.ceildiv(self.A, self.R)
 
-    def count(self, piece: Any) -> Any:
+    def values(self, a: Any, l: Any) -> Any:
+        """Values of a unit in the tile from segment `a` and place `l`."""
+        rows = T.min(self.R, self.A - a)
+        return T.cast(rows if self.columns else rows * T.min(self.W, self.L - l), F32)
+
+    def of_piece(self, piece: Any) -> Any:
         """Values of a unit in one of its tiles."""
-        rows = T.min(self.R, self.A - piece // self.across * self.R)
-        return T.cast(
-            rows if self.columns else rows * T.min(self.W, self.L - piece % self.across * self.W), F32
-        )
+        return self.values(T.truncdiv(piece, self.across) * self.R, T.truncmod(piece, self.across) * self.W)
 
     def parts(self, a: int, length: int) -> int:
         """Tiles of a unit, from numbers."""
@@ -71,10 +73,10 @@ def units(key: Key, dtype: str, whole: bool) -> Units:
     rows = rows if whole else max(1, PIECE // width)
     width = max(width, 1024 // rows) if whole else min(width, PIECE)
     size = T.dynamic("n8") * 8 if key.aligned else T.dynamic("n")
-    sizes = (size, 1) if columns else (T.dynamic("u"), size)
+    units_, length = (size, 1) if columns else (T.dynamic("u"), size)
     threads = min(512, max(128, rows * width // 32))
     claims = ("AllReduce",) if columns and whole else wide_access(8 if key.aligned else 1, dtype)
-    return Units(T.dynamic("a"), *sizes, rows, width, columns, threads, claims)
+    return Units(T.dynamic("a"), units_, length, rows, width, columns, threads, claims)
 
 
 @T.macro
@@ -139,19 +141,22 @@ class Deviation(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Which channel a value of unit `u` has: `size` channels of `inner` values in each of `count` units."""
+    """Which channel a value has: one of `inner` values each from `first` on, or the one of its unit."""
 
-    count: Any
-    size: Any
+    first: Any
     inner: Any
     single: bool
     even: bool
 
-    def channel(self, u: Any, place: Any) -> Any:
-        """An even vector lies in one channel, which is found once for it."""
-        if self.single:
-            return u % self.count
-        return u % self.count * self.size + (place // 8 * 8 if self.even else place) // self.inner
+    def channel(self, place: Any) -> Any:
+        """Of a place in a unit; an even vector lies in one channel, which is found once for it."""
+        return self.first + T.truncdiv(place // 8 * 8 if self.even else place, self.inner)
+
+
+def backwards(k: Units, bu: Any, bl: Any, ba: Any) -> tuple[Any, ...]:
+    """Unit, place and segment of a tile, counted from the end: what was read last may be in the L2 cache."""
+    steps = zip(k.grid, (bu, bl, ba), (k.Q, k.W, k.R), strict=True)
+    return tuple((size - 1 - index) * step for size, index, step in steps)
 
 
 @T.macro
@@ -167,13 +172,20 @@ def moments(X, x, mean, square, a, u, l, k, count):
 @T.macro
 def normalize_tile(x, mean, scale, W, B, u, l, k, groups, dtype):
     """``x = (x - mean) * scale * W + B``, of those of W and B that there are."""
-    for r, j in T.Parallel(k.R, k.W):
-        x[r, j] = T.cast(_normalized(x, mean, scale, W, B, r, j, u, l, k, groups), dtype)
+    if groups is None or groups.single:
+        for r, j in T.Parallel(k.R, k.W):
+            c = u + unit(k, j) if groups is None else groups.first
+            x[r, j] = T.cast(_normalized(x, mean, scale, W, B, r, j, c, k), dtype)
+    else:
+        channel = T.alloc_fragment((k.R, k.W), "int32")  # an index is computed in 64 bits, and this is not
+        for r, j in T.Parallel(k.R, k.W):
+            channel[r, j] = groups.channel(l + j)
+        for r, j in T.Parallel(k.R, k.W):
+            x[r, j] = T.cast(_normalized(x, mean, scale, W, B, r, j, channel[r, j], k), dtype)
 
 
-def _normalized(x, mean, scale, W, B, r, j, u, l, k, groups):
+def _normalized(x, mean, scale, W, B, r, j, c, k):
     y = (T.cast(x[r, j], F32) - mean[unit(k, j)]) * scale[unit(k, j)]
-    c = u + unit(k, j) if groups is None else groups.channel(u, l + j)
     y = y if W is False else y * T.cast(W[c], F32)
     return y if B is False else y + T.cast(B[c], F32)
 
@@ -188,7 +200,7 @@ def merge_pieces(P, acc, mean, square, u, pieces, k):
     for b in T.serial(T.ceildiv(pieces, MERGE)):
         for t in T.Parallel(MERGE):
             p = b * MERGE + t
-            acc[t] = acc[t] + T.if_then_else(p < pieces, k.count(p) * P[0, u, p], 0.0)
+            acc[t] = acc[t] + T.if_then_else(p < pieces, k.of_piece(p) * P[0, u, p], 0.0)
     T.reduce_sum(acc, mean, dim=0)
     mean[0] = mean[0] / k.total()
     T.clear(acc)
@@ -196,7 +208,7 @@ def merge_pieces(P, acc, mean, square, u, pieces, k):
         for t in T.Parallel(MERGE):
             p = b * MERGE + t
             d = P[0, u, p] - mean[0]
-            acc[t] = acc[t] + T.if_then_else(p < pieces, P[1, u, p] + k.count(p) * d * d, 0.0)
+            acc[t] = acc[t] + T.if_then_else(p < pieces, P[1, u, p] + k.of_piece(p) * d * d, 0.0)
     T.reduce_sum(acc, square, dim=0)
 
 
