@@ -14,7 +14,7 @@ from tileops.spec import OpSpec, all_specs, load_family
 from tileops_docs import where
 from tileops_docs.page import OpPage, op_page
 from tileops_docs.performance import VERDICTS, Performance, performance
-from tileops_docs.text import family_title, words
+from tileops_docs.text import family_title, short_dtype, words
 
 __all__ = ["operator_index", "operator_replaces"]
 
@@ -90,7 +90,7 @@ class Row:
         return f'<a href="{url}">{escape(family_title(self.spec.family))}</a>'
 
     def _dtypes(self) -> str:
-        return " ".join(f"<code>{name}</code>" for name in self.dtypes)
+        return f'<span title="{", ".join(self.dtypes)}">{" ".join(map(short_dtype, self.dtypes))}</span>'
 
     def _replaces(self) -> str:
         return f"<code>{escape(self.spec.ref_api)}</code>" if self.spec.ref_api else ""
@@ -156,7 +156,7 @@ def _order(spec: OpSpec) -> tuple[str, bool, str]:
 
 
 def _class(column: str) -> str:
-    return ' class="op-number"' if column == "speed" else ""
+    return {"speed": ' class="op-number"', "dtypes": ' class="op-dtypes"'}.get(column, "")
 
 
 def _head(name: str, sort: bool) -> str:

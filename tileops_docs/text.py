@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["call_lines", "family_title", "parameter", "shown_default", "shown_type", "words"]
+__all__ = ["call_lines", "family_title", "parameter", "short_dtype", "shown_default", "shown_type", "words"]
 
 LINE = 88
 
@@ -19,6 +19,14 @@ def family_title(family: str) -> str:
     """What readers call a family."""
     known = {"gemm": "GEMM", "moe": "Mixture of experts", "pool": "Pooling", "topk": "Top-k", "fft": "FFT"}
     return known.get(family, family.replace("_", " ").capitalize())
+
+
+def short_dtype(name: str) -> str:
+    """A dtype where there is little room: "bf16", "i32", "e4m3"."""
+    name = name.removeprefix("float8_").removesuffix("fn")
+    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+        name = name.replace(long, short) if name.startswith(long) else name
+    return name
 
 
 def shown_type(text: str) -> str:
