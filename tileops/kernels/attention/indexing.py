@@ -93,6 +93,14 @@ def hide(Y, batch, first, key, group, rows, columns, queries, single):
             put(Y, batch, first + i, key + n, group, -T.infinity(F32), single)
 
 
+def _quantizer(key: Key) -> tuple[Any, ...]:
+    """The program that makes keys e4m3, where they are not."""
+    dtype = key.dtype("index_k")
+    static = (("block", 1 << (key.D - 1).bit_length()), ("aligned", key.D % 8 == 0))
+    own = Key(key.op, key.implementation, key.target, (("input_tensor", dtype),), static)
+    return () if dtype == E4M3 else fp8_quant(own).programs
+
+
 def fp8_lightning_indexer(key: Key) -> Kernel:
     """A block has a tile of queries and walks over up to 16 tiles of keys that some of them may see.
 
@@ -171,9 +179,5 @@ def fp8_lightning_indexer(key: Key) -> Kernel:
             scale = None if scale is None else scale[..., 0]
         run(q, k, weights, first, end, *([] if scale is None else [scale]), logits)
 
-    programs: tuple[Any, ...] = (main,)
-    if key.dtype("index_k") != E4M3:
-        static = (("block", 1 << (size - 1).bit_length()), ("aligned", size % 8 == 0))
-        dtypes = (("input_tensor", key.dtype("index_k")),)
-        programs = (*fp8_quant(Key(key.op, key.implementation, key.target, dtypes, static)).programs, main)
-    return Kernel(*programs, launch=launch, claims=("wgmma", "tma_load") if aligned else ("wgmma",))
+    claims = ("wgmma", "tma_load") if aligned else ("wgmma",)
+    return Kernel(*_quantizer(key), main, launch=launch, claims=claims)
