@@ -145,9 +145,6 @@ if TYPE_CHECKING:
         BmmFp8NKFwdOp,
         GemmFp8FwdOp,
     )
-    from tileops.ops.gemm.grouped import (
-        GroupedGemmFwdOp,
-    )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
     )
@@ -300,7 +297,6 @@ __all__ = [
     "GemmFp8FwdOp",
     "GemmFwdOp",
     "GroupNormFwdOp",
-    "GroupedGemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
@@ -443,7 +439,6 @@ _MODULES = {
     "GemmFp8FwdOp": "gemm.float8",
     "GemmFwdOp": "gemm.dense",
     "GroupNormFwdOp": "normalization.groups",
-    "GroupedGemmFwdOp": "gemm.grouped",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
