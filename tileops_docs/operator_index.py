@@ -93,7 +93,8 @@ class Row:
         return f'<span title="{", ".join(self.dtypes)}">{" ".join(map(short_dtype, self.dtypes))}</span>'
 
     def _replaces(self) -> str:
-        return f"<code>{escape(self.spec.ref_api)}</code>" if self.spec.ref_api else ""
+        name = escape(self.spec.ref_api or "").replace(".", ".<wbr>")
+        return f"<code>{name}</code>" if name else ""
 
     def _status(self) -> str:
         return status(self.spec)
@@ -156,7 +157,8 @@ def _order(spec: OpSpec) -> tuple[str, bool, str]:
 
 
 def _class(column: str) -> str:
-    return {"speed": ' class="op-number"', "dtypes": ' class="op-dtypes"'}.get(column, "")
+    classes = {"speed": "op-number", "dtypes": "op-dtypes", "replaces": "op-wrap"}
+    return f' class="{classes[column]}"' if column in classes else ""
 
 
 def _head(name: str, sort: bool) -> str:
