@@ -63,3 +63,48 @@ def test_blocks_that_stay(tile):
     run = build(kernels.gemm_persistent, ("a", "b"), "bfloat16", trans_a=False, trans_b=True, tile=tile)
     for m, n, k in [(8, 8, 8), (2056, 264, 72), (2 * 256 * 9, 128 * 8, 8)]:
         check(run, "bfloat16", m, n, k, False, True)
+
+
+GROUPS = {
+    "empty first, one row, straddling a tile, empty last": ([0, 1, 130, 19, 0], [0, 0, 1, 131, 150]),
+    "gaps, in no order": ([20, 0, 64, 3], [100, 7, 2, 90]),
+    "beyond the last row": ([100, 100], [40, 140]),
+}
+
+
+def groups(name, total):
+    """Sizes and offsets, and of each group the rows that exist."""
+    sizes, offsets = GROUPS[name]
+    rows = [range(total)[o : o + n] for n, o in zip(sizes, offsets, strict=True)]
+    return torch.tensor(sizes).int(), torch.tensor(offsets).int(), rows
+
+
+@pytest.mark.parametrize("factory", [kernels.grouped_gemm_rows, kernels.grouped_gemm_general])
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_that_share_rows(factory, name):
+    static = {"tile": "64x128"} if factory is kernels.grouped_gemm_rows else {"transpose_a": False}
+    run = build(factory, ("a", "b"), "bfloat16", transpose_b=True, **static)
+    sizes, offsets, rows = groups(name, 151)
+    a, b = randn(151, 24, dtype="bfloat16"), randn(len(sizes), 40, 24, dtype="bfloat16", seed=1)
+    d, want = poisoned(151, 40, dtype="bfloat16"), torch.zeros(151, 40).double()
+    for e, own in enumerate(rows):
+        want[own] = a[own].double() @ b[e].double().mT
+    run(a, b, sizes, offsets, None, d)
+    close(d, want, 100)
+
+
+@pytest.mark.parametrize("factory", [kernels.grouped_gemm_columns, kernels.grouped_gemm_general])
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_that_sum_over_rows(factory, name):
+    """Infinities in a gap and in another group stay there."""
+    static = {"transpose_a": True} if factory is kernels.grouped_gemm_general else {}
+    run = build(factory, ("a", "b"), "bfloat16", transpose_b=False, **static)
+    sizes, offsets, rows = groups(name, 151)
+    a, b = randn(151, 24, dtype="bfloat16"), randn(151, 40, dtype="bfloat16", seed=1)
+    owned = {row for own in rows for row in own}
+    for row in set(range(151)) - owned:
+        a[row] = b[row] = float("inf")
+    d = poisoned(len(sizes), 24, 40, dtype="bfloat16")
+    want = torch.stack([a[own].double().mT @ b[own].double() for own in rows])
+    run(a, b, sizes, offsets, None, d)
+    close(d, want, 400)

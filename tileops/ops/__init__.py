@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         GroupedQueryAttentionPrefillFwdOp,
         GroupedQueryAttentionPrefillVarlenFwdOp,
     )
+    from tileops.ops.attention.paged import (
+        GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp,
+    )
     from tileops.ops.attention.square import (
         GroupedQueryAttentionFwdOp,
         MultiHeadAttentionFwdOp,
@@ -144,6 +147,12 @@ if TYPE_CHECKING:
         BmmFp8KNFwdOp,
         BmmFp8NKFwdOp,
         GemmFp8FwdOp,
+    )
+    from tileops.ops.gemm.four_bit import (
+        GemmW4A16FwdOp,
+    )
+    from tileops.ops.gemm.grouped import (
+        GroupedGemmFwdOp,
     )
     from tileops.ops.moe import (
         MoeUnpermuteFwdOp,
@@ -296,11 +305,14 @@ __all__ = [
     "GeluTanhAndMulFwdOp",
     "GemmFp8FwdOp",
     "GemmFwdOp",
+    "GemmW4A16FwdOp",
     "GroupNormFwdOp",
+    "GroupedGemmFwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
     "GroupedQueryAttentionPrefillFwdOp",
+    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp",
     "GroupedQueryAttentionPrefillVarlenFwdOp",
     "GroupedQueryAttentionSlidingWindowFwdOp",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp",
@@ -438,11 +450,14 @@ _MODULES = {
     "GeluTanhAndMulFwdOp": "elementwise.gated",
     "GemmFp8FwdOp": "gemm.float8",
     "GemmFwdOp": "gemm.dense",
+    "GemmW4A16FwdOp": "gemm.four_bit",
     "GroupNormFwdOp": "normalization.groups",
+    "GroupedGemmFwdOp": "gemm.grouped",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
     "GroupedQueryAttentionPrefillFwdOp": "attention.packed",
+    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp": "attention.paged",
     "GroupedQueryAttentionPrefillVarlenFwdOp": "attention.packed",
     "GroupedQueryAttentionSlidingWindowFwdOp": "attention.window",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp": "attention.window",

@@ -7,6 +7,8 @@ from tileops.kernels.gemm.fp8 import (
     gemm_fp8_general,
     gemm_fp8_persistent,
 )
+from tileops.kernels.gemm.grouped import grouped_gemm_columns, grouped_gemm_general, grouped_gemm_rows
+from tileops.kernels.gemm.w4a16 import gemm_w4a16_few, gemm_w4a16_general, gemm_w4a16_many
 
 __all__ = [
     "bmm_fp8_general",
@@ -17,4 +19,10 @@ __all__ = [
     "gemm_persistent",
     "gemm_split",
     "gemm_tma",
+    "gemm_w4a16_few",
+    "gemm_w4a16_general",
+    "gemm_w4a16_many",
+    "grouped_gemm_columns",
+    "grouped_gemm_general",
+    "grouped_gemm_rows",
 ]

@@ -85,9 +85,10 @@ def persistent(kind: Operands, tile: Tile) -> Any:
             schedules.share_chip(tile)
             tm, tn = T.ceildiv(m, bm), T.ceildiv(n, bn)
             for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
-                i = worker + turn * workers
-                at, inside = schedules.matrix(i, tm * tn, kind.lead)
-                by, bx = schedules.place(inside, tm, tn)
+                which, by, bx = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
+                which = T.truncdiv(worker + turn * workers, tm * tn)
+                by, bx = schedules.place(worker + turn * workers - which * (tm * tn), tm, tn)
+                at = (which,) * len(kind.lead)
                 T.clear(chip.acc)
                 steps = T.ceildiv(k, tile.depth)
                 multiply(A, B, (), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile)

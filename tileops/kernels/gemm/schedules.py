@@ -20,11 +20,6 @@ def place(i: Any, tm: Any, tn: Any) -> tuple[Any, Any]:
     return first + T.truncmod(inside, height), T.truncdiv(inside, height)
 
 
-def matrix(i: Any, count: Any, lead: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    """Leading index of the i-th tile, and which of the ``count`` tiles of its matrix it is."""
-    return ((T.truncdiv(i, count),), T.truncmod(i, count)) if lead else ((), i)
-
-
 @T.macro
 def share_chip(tile):
     """Registers for loading and computing threads, where some blocks shall share a multiprocessor."""

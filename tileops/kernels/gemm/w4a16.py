@@ -1,0 +1,190 @@
+"""Products of float16 rows with weights of four bits, two in a byte, with a scale and a zero point a group.
+
+A weight minus its zero point is an integer that float16 holds, so tensor cores sum exact products; the sum of
+each step is scaled in float32. The output is computed transposed: weights are the left operand, which comes
+from registers, where they are unpacked.
+"""
+
+from typing import Any
+
+import tilelang.language as T
+import torch
+
+from tileops.kernel import Kernel, Key
+from tileops.kernels.gemm import schedules
+from tileops.kernels.gemm.dense import total_sums
+from tileops.kernels.gemm.tiles import F32, Tile
+
+F16, U8, U16 = "float16", "uint8", "uint16"
+MAGIC = 0x6400  # 1024 in float16, whose last bits count in ones
+
+# Rows are weights, columns are rows of the activation.
+FEW = {"16": Tile(64, 16, 6, 128, blocks=4), "64": Tile(64, 64, 4, 128, blocks=2)}
+MANY = Tile(128, 128, 3, 256)
+GENERAL = Tile(64, 16, 0, 128, depth=32)
+
+
+def whole(nibble: Any) -> Any:
+    """1024 and an integer below 1024, by its bits."""
+    return T.reinterpret(T.cast(nibble, U16) | T.cast(MAGIC, U16), F16)
+
+
+@T.macro
+def unpack(packed, zero, w, rows, depth):
+    """Weights less their zero points, the low four bits of a byte first; both numbers are 1024 too large."""
+    for i, j in T.Parallel(rows, depth):
+        w[i, j] = whole((packed[i, j // 2] >> T.cast(4 * (j % 2), U8)) & T.cast(15, U8)) - zero[i]
+
+
+@T.macro
+def multiply(X, W, S, Z, acc, row, col, first, steps, spans, tile, depth):
+    """``acc += w[row:, k] @ x[col:, k].T`` over ``steps`` steps of K from ``first``, ``spans`` a group."""
+    sx, sw = T.alloc_shared((tile.cols, depth), F16), T.alloc_shared((tile.rows, depth // 2), U8)
+    w, part = T.alloc_fragment((tile.rows, depth), F16), T.alloc_fragment((tile.rows, tile.cols), F32)
+    scale, zero = T.alloc_fragment((tile.rows,), F32), T.alloc_fragment((tile.rows,), F16)
+    for ko in T.Pipelined(steps, num_stages=tile.stages):
+        T.copy(X[col : col + tile.cols, (first + ko) * depth : (first + ko + 1) * depth], sx)
+        T.copy(W[row : row + tile.rows, (first + ko) * (depth // 2) : (first + ko + 1) * (depth // 2)], sw)
+        for i in T.Parallel(tile.rows):
+            zero[i] = whole(Z[row + i, T.truncdiv(first + ko, spans)])
+            scale[i] = S[row + i, T.truncdiv(first + ko, spans)]
+        unpack(sw, zero, w, tile.rows, depth)
+        T.gemm(w, sx, part, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
+        for i, j in T.Parallel(tile.rows, tile.cols):
+            acc[i, j] += part[i, j] * scale[i]
+
+
+@T.macro
+def multiply_guarded(X, W, S, Z, acc, row, col, group, groups, tile):
+    """``acc += w[row:] @ x[col:].T``, each group in short steps of which the last is filled up with zeros."""
+    sx, sw = T.alloc_shared((tile.cols, tile.depth), F16), T.alloc_shared((tile.rows, tile.depth), F16)
+    part = T.alloc_fragment((tile.rows, tile.cols), F32)
+    spans = -(-group // tile.depth)
+    for step in T.serial(groups * spans):
+        g, left = T.truncdiv(step, spans), T.truncmod(step, spans) * tile.depth
+        for i, j in T.Parallel(tile.cols, tile.depth):
+            sx[i, j] = T.if_then_else(left + j < group, X[col + i, g * group + left + j], T.float16(0))
+        for i, j in T.Parallel(tile.rows, tile.depth):
+            k = g * group + left + j
+            nibble = (W[row + i, k // 2] >> T.cast(4 * (k % 2), U8)) & T.cast(15, U8)
+            sw[i, j] = T.if_then_else(left + j < group, whole(nibble) - whole(Z[row + i, g]), T.float16(0))
+        T.gemm(sw, sx, part, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
+        for i, j in T.Parallel(tile.rows, tile.cols):
+            acc[i, j] += part[i, j] * S[row + i, g]
+
+
+@T.macro
+def store(acc, out, D, at, row, col, tile):
+    """The transposed sums, through shared memory."""
+    for i, j in T.Parallel(tile.rows, tile.cols):
+        out[j, i] = acc[i, j]
+    T.copy(out, D[(*at, slice(col, col + tile.cols), slice(row, row + tile.rows))])
+
+
+def depth_of(group: int) -> int:
+    """The K extent of a step, which lies within a group."""
+    return next(depth for depth in (128, 64, 32) if group % depth == 0)
+
+
+def product(group: int, tile: Tile, split: bool) -> Any:
+    """One output tile a block, or where blocks share K a tile of their float32 sums."""
+    m, n, k, groups = T.dynamic("m"), T.dynamic("n"), T.dynamic("k32") * 32, T.dynamic("groups")
+    depth, rows, cols, splits = depth_of(group), tile.rows, tile.cols, T.dynamic("splits") if split else 1
+    d_shape, d_dtype = ((splits, m, n), F32) if split else ((m, n), F16)
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((m, k), F16),
+        W: T.Tensor((n, k // 2), U8),
+        S: T.Tensor((n, groups), F32),
+        Z: T.Tensor((n, groups), U8),
+        D: T.Tensor(d_shape, d_dtype),
+        per: T.int32,
+    ):
+        with T.Kernel(T.ceildiv(n, rows), T.ceildiv(m, cols), splits, threads=tile.threads) as (bx, by, bz):
+            acc, out = T.alloc_fragment((rows, cols), F32), T.alloc_shared((cols, rows), d_dtype)
+            schedules.share_chip(tile)
+            if split:
+                T.pdl_trigger()
+            T.clear(acc)
+            steps = T.max(0, T.min(per, T.ceildiv(k, depth) - bz * per))
+            multiply(X, W, S, Z, acc, bx * rows, by * cols, bz * per, steps, group // depth, tile, depth)
+            store(acc, out, D, (bz,) * split, bx * rows, by * cols, tile)
+
+    return main
+
+
+def general(group: int, tile: Tile) -> Any:
+    """Any sizes and groups, element by element under a guard."""
+    m, n, k, k2, groups = (T.dynamic(name) for name in ("m", "n", "k", "k2", "groups"))
+    rows, cols = tile.rows, tile.cols
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((m, k), F16),
+        W: T.Tensor((n, k2), U8),
+        S: T.Tensor((n, groups), F32),
+        Z: T.Tensor((n, groups), U8),
+        D: T.Tensor((m, n), F16),
+    ):
+        with T.Kernel(T.ceildiv(n, rows), T.ceildiv(m, cols), threads=tile.threads) as (bx, by):
+            acc = T.alloc_fragment((rows, cols), F32)
+            T.clear(acc)
+            multiply_guarded(X, W, S, Z, acc, bx * rows, by * cols, group, groups, tile)
+            for i, j in T.Parallel(rows, cols):
+                if by * cols + j < m and bx * rows + i < n:
+                    D[by * cols + j, bx * rows + i] = acc[i, j]
+
+    return main
+
+
+def gemm_w4a16_few(key: Key) -> Kernel:
+    """Few rows: blocks of 64 weights' rows split K, four blocks a multiprocessor.
+
+    Packed bytes come in by TMA and are unpacked into registers; the float32 sums of the blocks are added by a
+    second program, in a fixed order. Bound: bytes of the packed weight.
+    """
+    tile, depth = FEW[key.tile], depth_of(key.group_size)
+
+    def launch(run, x, w, scale, zero, d):
+        if x.numel() == 0:
+            schedules.empty_sum(d)
+            return
+        (m, n), steps = d.shape, -(-x.shape[1] // depth)
+        places = schedules.SMS * tile.blocks // schedules.tiles(n, m, tile.rows, tile.cols)
+        per = max(4, -(-steps // max(1, places)))
+        parts = -(-steps // per)
+        workspace = torch.empty((parts, m, n), dtype=torch.float32, device=d.device)
+        run[0](x, w, scale, zero, workspace, per)
+        run[1](workspace.view(parts, -1), d.view(-1))
+
+    programs = product(key.group_size, tile, True), total_sums(F16)
+    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma_rs", "float4"))
+
+
+def gemm_w4a16_many(key: Key) -> Kernel:
+    """One output tile a block: packed bytes come in by TMA and are unpacked, once for 128 rows, in registers.
+
+    Bound: matrix rate; unpacking and the sums of each group take a part of it.
+    """
+
+    def launch(run, x, w, scale, zero, d):
+        if x.numel() == 0:
+            schedules.empty_sum(d)
+            return
+        run(x, w, scale, zero, d, -(-x.shape[1] // depth_of(key.group_size)))
+
+    program = product(key.group_size, MANY, False)
+    return Kernel(program, launch=launch, claims=("tma_load", "wgmma_rs", "tma_store"))
+
+
+def gemm_w4a16_general(key: Key) -> Kernel:
+    """Any sizes and groups: operands are loaded and unpacked element by element under a guard."""
+
+    def launch(run, x, w, scale, zero, d):
+        if x.numel() == 0:
+            schedules.empty_sum(d)
+            return
+        run(x, w, scale, zero, d)
+
+    return Kernel(general(key.group_size, GENERAL), launch=launch, claims=("wgmma",))
