@@ -20,9 +20,6 @@ if TYPE_CHECKING:
         GroupedQueryAttentionPrefillFwdOp,
         GroupedQueryAttentionPrefillVarlenFwdOp,
     )
-    from tileops.ops.attention.paged import (
-        GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp,
-    )
     from tileops.ops.attention.square import (
         GroupedQueryAttentionFwdOp,
         MultiHeadAttentionFwdOp,
@@ -312,7 +309,6 @@ __all__ = [
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
     "GroupedQueryAttentionPrefillFwdOp",
-    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp",
     "GroupedQueryAttentionPrefillVarlenFwdOp",
     "GroupedQueryAttentionSlidingWindowFwdOp",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp",
@@ -457,7 +453,6 @@ _MODULES = {
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
     "GroupedQueryAttentionPrefillFwdOp": "attention.packed",
-    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp": "attention.paged",
     "GroupedQueryAttentionPrefillVarlenFwdOp": "attention.packed",
     "GroupedQueryAttentionSlidingWindowFwdOp": "attention.window",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp": "attention.window",

@@ -51,20 +51,76 @@ def differs(r: Any, b: Any) -> Any:
     return T.bitwise_and(T.cast(r != 0, "int32"), T.cast((r < 0) != (b < 0), "int32")) != 0
 
 
-def floor_quotient(a: Any, b: Any, _: Any, dtype: str) -> Any:
+@T.macro
+def integer_quotient(a, b, wide, signless, rest):
+    """The quotient rounded down, or what it leaves: 0 and -1 are no divisors, since processors may trap.
+
+    Variables, and not one expression: TileLang would try for seconds to simplify it.
+    """
+    x, y, d, q, r = (
+        T.alloc_var(wide),
+        T.alloc_var(wide),
+        T.alloc_var(wide),
+        T.alloc_var(wide),
+        T.alloc_var(wide),
+    )
+    x = a
+    y = b
+    d = T.if_then_else(y == 0, T.cast(1, wide), T.if_then_else(y == -1, T.cast(1, wide), y))
+    q = T.truncdiv(x, d)
+    r = x - q * d
+    if rest:
+        if y == 0:
+            r = x
+        elif differs(r, y):
+            r = r + y
+    else:
+        if y == 0:
+            q = T.cast(-1, wide)
+        elif y == -1:
+            q = T.cast(T.cast(0, signless) - T.cast(x, signless), wide)
+        elif differs(r, y):
+            q = q - T.cast(1, wide)
+    return r if rest else q
+
+
+@T.macro
+def float_quotient(a, b, rest):
+    """The same of floats, from the exact remainder."""
+    x, y, q, r = (
+        T.alloc_var("float32"),
+        T.alloc_var("float32"),
+        T.alloc_var("float32"),
+        T.alloc_var("float32"),
+    )
+    x = a
+    y = b
+    r = T.fmod(x, y)
+    if rest:
+        if differs(r, y):
+            r = r + y
+    else:
+        q = (x - r) / y
+        if differs(r, y):
+            q = q - 1.0
+        if y == 0.0:
+            q = x / y
+        elif q != 0.0:
+            r = T.floor(q)
+            q = r + T.if_then_else(q - r > 0.5, 1.0, 0.0)
+        else:
+            q = T.copysign(0.0, x / y)
+    return r if rest else q
+
+
+def floor_quotient(a: Any, b: Any, _: Any, dtype: str, rest: bool = False) -> Any:
     """The largest integer that is not above a / b; the all-ones integer for b = 0."""
     a, b = number(a, dtype), number(b, dtype)
-    if dtype in FLOATS:
-        r = T.fmod(a, b)
-        q = (a - r) / b - T.if_then_else(differs(r, b), 1.0, 0.0)
-        down = T.floor(q)
-        whole = down + T.if_then_else(q - down > 0.5, 1.0, 0.0)
-        return T.if_then_else(b == 0.0, a / b, T.if_then_else(q != 0.0, whole, T.copysign(0.0, a / b)))
-    c = divisor(b)
-    q, r = T.truncdiv(a, c), T.truncmod(a, c)
-    one = T.cast(1, a.dtype)
-    q = T.if_then_else(b == -one, T.cast(unsigned(0, dtype) - unsigned(a, dtype), a.dtype), q)
-    return T.if_then_else(b == 0, -one, T.if_then_else(differs(r, c), q - one, q))
+    return (
+        float_quotient(a, b, rest)
+        if dtype in FLOATS
+        else integer_quotient(a, b, a.dtype, "u" + str(a.dtype), rest)
+    )
 
 
 def trunc_quotient(a: Any, b: Any, *_: Any) -> Any:
@@ -74,18 +130,7 @@ def trunc_quotient(a: Any, b: Any, *_: Any) -> Any:
 
 def remainder(a: Any, b: Any, _: Any, dtype: str) -> Any:
     """What `floor_quotient` times b leaves of a: it has the sign of b. For an integer b = 0 it is a."""
-    a, b = number(a, dtype), number(b, dtype)
-    if dtype in FLOATS:
-        r = T.fmod(a, b)
-        return T.if_then_else(differs(r, b), r + b, r)
-    r = T.truncmod(a, divisor(b))
-    return T.if_then_else(b == 0, a, T.if_then_else(differs(r, b), r + b, r))
-
-
-def divisor(b: Any) -> Any:
-    """The divisor b, or 1 for the two that processors may trap on: 0, and -1 below the smallest integer."""
-    one = T.cast(1, b.dtype)
-    return T.if_then_else(b == 0, one, T.if_then_else(b == -one, one, b))
+    return floor_quotient(a, b, _, dtype, True)
 
 
 @T.macro
