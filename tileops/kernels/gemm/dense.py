@@ -16,10 +16,8 @@ from tileops.kernels.gemm.tiles import F32, Operands, Tile, allocate, multiply
 TILES = {
     "256x128": Tile(256, 128, 4, 256),
     "128x192": Tile(128, 192, 4, 256),
-    "128x128": Tile(128, 128, 4, 256),
-    "64x128": Tile(64, 128, 6, 128),
+    "64x128": Tile(64, 128, 4, 128, blocks=2),
     "64x64": Tile(64, 64, 6, 128, blocks=2),
-    "64x32": Tile(64, 32, 4, 128, depth=128, blocks=2),
 }
 """Output tiles by the name that the manifest chooses from their number."""
 
@@ -32,6 +30,8 @@ PERSISTENT = {
 
 SPLIT = {
     "64x128": Tile(64, 128, 6, 128),
+    "64x256": Tile(64, 256, 4, 128),
+    "128x64": Tile(128, 64, 4, 256, depth=128),
     "128x128": Tile(128, 128, 4, 256),
 }
 """Output tiles of which several blocks each sum a part of K."""
