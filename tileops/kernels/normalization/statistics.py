@@ -139,6 +139,7 @@ def normalize_units(key: Key) -> Kernel:
         eps: T.float32, momentum: f.number("momentum"),
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(k.U, k.Q), threads=k.threads) as bu:
+            T.annotate_min_blocks_per_sm(k.blocks)
             x = T.alloc_fragment((k.R, k.W), dtype)
             mean, square, scale = (T.alloc_fragment((k.Q,), F32) for _ in range(3))
             old = [fragment((k.Q,), F32, f.batch and f.runs) for _ in range(2)]
