@@ -12,7 +12,7 @@ from tileops.spec import OpSpec, all_specs
 from tileops.spec.dtypes import SlotDtype
 from tileops.spec.expressions import Expression, variables
 from tileops.spec.model import Implementation
-from tileops_docs import source_pages, sources, where
+from tileops_docs import code, source_pages, sources, where
 from tileops_docs.badges import Badge, badges
 from tileops_docs.calculator import entry, lacking, workload_cost
 from tileops_docs.sources import Source
@@ -204,6 +204,11 @@ class OpPage:
         return "\n".join(
             [call_lines(f"op = tileops.{spec.name}", ["*", *params]), call_lines(f"{results} = op", inputs)]
         )
+
+    @staticmethod
+    def code(text: str, language: str) -> str:
+        """Highlighted code."""
+        return code.block(text, language)
 
     @property
     def words(self) -> list[str]:

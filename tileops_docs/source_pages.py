@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import posixpath
 from functools import cache
-from pathlib import Path
-
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers.data import YamlLexer
-from pygments.lexers.python import PythonLexer
 
 from tileops.spec import all_specs
 from tileops_docs import where
+from tileops_docs.code import marked_up
 from tileops_docs.sources import ROOT
-from tileops_docs.store import store
-from tileops_docs.timing import stage
 
 __all__ = ["FOLDER", "html", "markdown", "page_name", "paths", "url"]
 
 FOLDER = "source"
-LEXERS = {".py": PythonLexer, ".yaml": YamlLexer}
 
 
 @cache
@@ -69,12 +61,6 @@ def markdown(path: str) -> str:
 def html(path: str) -> str:
     """The source, one element a line with the id `L12`."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    with stage("sources"):
-        return store("sources").get((1, path, text), lambda: _render(path, text))
-
-
-def _render(path: str, text: str) -> str:
-    lexer = LEXERS[Path(path).suffix](stripnl=False)
-    lines = highlight(text, lexer, HtmlFormatter(nowrap=True)).splitlines()
+    lines = marked_up(text, "yaml" if path.endswith(".yaml") else "python").split("\n")
     marked = "\n".join(f'<span id="L{n}">{line}</span>' for n, line in enumerate(lines, 1))
     return f'<div class="highlight op-code"><pre><code>{marked}</code></pre></div>'
