@@ -34,6 +34,7 @@ def check(
         adjusted=cap > 0 or value <= 0,
         group=group if short else 0,
         interleaved=False,
+        long=False,
     )
     q, k, v = (
         randn(b, s, n, d, dtype=dtype, seed=i)
@@ -113,7 +114,7 @@ def test_head_dimensions(d):
 def test_a_nan_is_not_hidden():
     run = build(
         grouped_query_attention_dense, ("q", "k", "v", "o"), "float16",
-        D=64, adjusted=False, group=1, interleaved=False,
+        D=64, adjusted=False, group=1, interleaved=False, long=False,
     )  # fmt: skip
     q, k, v = (randn(1, 4, 1, 64, dtype="float16", seed=i) for i in range(3))
     q[0, 2] = float("nan")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         GroupedQueryAttentionPrefillFwdOp,
         GroupedQueryAttentionPrefillVarlenFwdOp,
     )
+    from tileops.ops.attention.paged import (
+        GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp,
+    )
     from tileops.ops.attention.square import (
         GroupedQueryAttentionFwdOp,
         MultiHeadAttentionFwdOp,
@@ -27,6 +30,11 @@ if TYPE_CHECKING:
     from tileops.ops.attention.window import (
         GroupedQueryAttentionSlidingWindowFwdOp,
         GroupedQueryAttentionSlidingWindowVarlenFwdOp,
+    )
+    from tileops.ops.convolution import (
+        Conv1dFwdOp,
+        Conv2dFwdOp,
+        Conv3dFwdOp,
     )
     from tileops.ops.dropout import (
         DropoutFwdOp,
@@ -279,6 +287,9 @@ __all__ = [
     "CeilFwdOp",
     "ClampFwdOp",
     "ClampScalarFwdOp",
+    "Conv1dFwdOp",
+    "Conv2dFwdOp",
+    "Conv3dFwdOp",
     "CosFwdOp",
     "CountNonzeroFwdOp",
     "CumprodFwdOp",
@@ -309,6 +320,7 @@ __all__ = [
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
     "GroupedQueryAttentionPrefillFwdOp",
+    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp",
     "GroupedQueryAttentionPrefillVarlenFwdOp",
     "GroupedQueryAttentionSlidingWindowFwdOp",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp",
@@ -423,6 +435,9 @@ _MODULES = {
     "CeilFwdOp": "elementwise.rounding",
     "ClampFwdOp": "elementwise.between",
     "ClampScalarFwdOp": "elementwise.limits",
+    "Conv1dFwdOp": "convolution",
+    "Conv2dFwdOp": "convolution",
+    "Conv3dFwdOp": "convolution",
     "CosFwdOp": "elementwise.functions",
     "CountNonzeroFwdOp": "reduction.logic",
     "CumprodFwdOp": "scan",
@@ -453,6 +468,7 @@ _MODULES = {
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
     "GroupedQueryAttentionPrefillFwdOp": "attention.packed",
+    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp": "attention.paged",
     "GroupedQueryAttentionPrefillVarlenFwdOp": "attention.packed",
     "GroupedQueryAttentionSlidingWindowFwdOp": "attention.window",
     "GroupedQueryAttentionSlidingWindowVarlenFwdOp": "attention.window",

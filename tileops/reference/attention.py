@@ -168,6 +168,57 @@ def grouped_query_attention_sliding_window_varlen(
     return grouped_query_attention_prefill(q, k, v, cu_seqlens_q, cu_seqlens_k, None, None, None, **params)
 
 
+def grouped_query_attention_prefill_paged_with_kv_cache(
+    q: Tensor,
+    k_new: Tensor,
+    v_new: Tensor,
+    k_pages: Tensor,
+    v_pages: Tensor,
+    cu_seqlens_q: Tensor,
+    cache_seqlens: Tensor,
+    block_table: Tensor,
+    k_scale: Tensor | None,
+    v_scale: Tensor | None,
+    *,
+    page_size: int,
+    is_causal: bool,
+    sm_scale: float | None,
+    softcap: float | None,
+    fuse_rope: bool,
+    rope_base: float,
+    rotary_dim: int | None,
+    **_: Any,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each request by itself: rotate, append, attend to the old tokens and the new ones; and the pages."""
+    out, pools = (
+        torch.zeros(q.shape, dtype=torch.float64, device=q.device),
+        (k_pages.clone(), v_pages.clone()),
+    )
+    half = (q.shape[-1] if rotary_dim is None else rotary_dim) // 2
+    frequency = rope_base ** (-torch.arange(half, dtype=torch.float64, device=q.device) / max(half, 1))
+    for r, (i, end) in enumerate(pairwise(cu_seqlens_q.tolist())):
+        cached = int(cache_seqlens[r])
+        token = torch.arange(cached + end - i, device=q.device)
+        row = block_table[r].long()[token // page_size] * page_size + token % page_size
+        queries, new = q[i:end].double(), [k_new[i:end], v_new[i:end]]
+        if fuse_rope:
+            angle = torch.outer(token.double(), frequency)
+            tables = token[cached:], angle.cos(), angle.sin()
+            queries = rotated(queries, *tables, False)
+            new[0] = rotated(new[0], *tables, False).to(q.dtype)
+        seen = []
+        for pages, pool, scale, rows in zip((k_pages, v_pages), pools, (k_scale, v_scale), new, strict=True):
+            old = pages[row[:cached]]
+            if pool.dtype is torch.float8_e4m3fn and scale is not None:
+                old = (old.double() * scale.double()).to(q.dtype)
+                pool[row[cached:]] = (rows.float() / scale).clamp(-448.0, 448.0).to(pool.dtype)
+            else:
+                pool[row[cached:]] = rows
+            seen.append(torch.cat([old, rows]))
+        out[i:end] = attend(queries, *seen, is_causal=is_causal, sm_scale=sm_scale, softcap=softcap)[0]
+    return out, *(pool.double() for pool in pools)
+
+
 def _e4m3(x: Tensor) -> Tensor:
     return x.clamp(-448.0, 448.0).to(torch.float8_e4m3fn).double()
 

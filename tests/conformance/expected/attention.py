@@ -54,6 +54,7 @@ ATTENTION = Expected(
         Good(_gqa(_Q, _K, {"sm_scale": 0.5}), (_Q,), "flash", _PLAIN),
         Good(_gqa(_Q, _K, {"sm_scale": -0.5}), (_Q,), "flash", {**_PLAIN, "adjusted": True}),
         Good(_gqa(_Q, _K, {"sm_scale": 0.0}), (_Q,), "flash", {**_PLAIN, "adjusted": True}),
+        *(Good(_gqa(_Q, (2, n, 2, 64)), (_Q,), "flash", {**_PLAIN, "long": n == 4096}) for n in (4095, 4096)),
         Good(_gqa((2, 64, 4, 64), _K), ((2, 64, 4, 64),), "flash", _PLAIN),
         Good(_gqa((2, 65, 4, 64), _K), ((2, 65, 4, 64),), "flash", {**_PLAIN, "group": 0}),
         Good(_gqa((2, 5, 4, 256), (2, 7, 2, 256)), ((2, 5, 4, 256),), "flash"),

@@ -31,6 +31,20 @@ def _good(q: Shape, k: Shape, saves: bool, group: int, flops: int | None = None,
     )
 
 
+def _long(h_kv: int) -> list[Good]:
+    """The length from which a wider tile pays."""
+    return [
+        Good(
+            _probe((2, n, 4, 64), (2, n, h_kv, 64)), ((2, n, 4, 64), (2, 4, n)), "flash",
+            {"long": n == 4096}, **_SAVED,
+        )
+        for n in (4095, 4096)
+    ]  # fmt: skip
+
+
+_SAVED: dict[str, Any] = {"out_dtype": ("float16", "float32"), "hidden": 1}
+
+
 def _limits(saves: bool) -> list[Good]:
     """Sizes at which no program serves the call any more, and just before."""
     return [
@@ -65,7 +79,6 @@ _GROUPS = [
     Bad("H must be a multiple of H_kv", _probe((2, 5, 3, 64), _K)),
     Bad("H must be a multiple of H_kv", _probe(k=(2, 5, 0, 64))),
 ]
-_SAVED = {"out_dtype": ("float16", "float32"), "hidden": 1}
 
 MULTI_HEAD = Expected(
     good=[
@@ -76,6 +89,7 @@ MULTI_HEAD = Expected(
         _good(_Q, _Q, True, 1, 4 * 2 * 4 * 64 * 25, is_causal=False, dtype="bfloat16", run=True),
         _good((2, 64, 4, 64), (2, 64, 4, 64), True, 1),
         _good((2, 65, 4, 64), (2, 65, 4, 64), True, 0),
+        *_long(4),
         *_limits(True),
     ],
     bad=[*_refused("mha"), Bad("k must have shape", _probe())],
@@ -92,6 +106,7 @@ GROUPED = Expected(
         _good(_Q, _K, True, 2, 4 * 2 * 4 * 64 * 25, is_causal=False, dtype="bfloat16", run=True),
         _good((2, 64, 4, 64), (2, 64, 1, 64), True, 4),
         _good((2, 65, 4, 64), (2, 65, 2, 64), True, 0),
+        *_long(2),
         *_limits(True),
     ],
     bad=[*_refused("gqa"), *_GROUPS],

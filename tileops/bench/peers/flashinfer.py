@@ -215,3 +215,29 @@ def topk_selector(call: Call) -> Function:
         return found.int().view(*score.shape[:2], 1, count)
 
     return run
+
+
+@peer.serves("GroupedQueryAttentionSlidingWindowVarlenFwdOp", slow=True)
+@peer.serves("GroupedQueryAttentionPrefillVarlenFwdOp", slow=True)
+@peer.serves("GroupedQueryAttentionPrefillFwdOp", slow=True)
+def packed(call: Call) -> Function:
+    from flashinfer import BatchPrefillWithRaggedKVCacheWrapper
+
+    _half(call["q"])
+    params = call.params
+    if params.get("window_size_right", -1) >= 0 and not params["is_causal"]:
+        raise Unserved("windows to the left only")
+    starts, ends = (call[name] for name in call.inputs if name.startswith("cu_seqlens"))
+    (_, heads, size), kv_heads = call["q"].shape, call["k"].shape[1]
+    wrapper = BatchPrefillWithRaggedKVCacheWrapper(_workspace(call["q"].device), "NHD")
+    wrapper.plan(
+        starts, ends, heads, kv_heads, size, causal=params["is_causal"],
+        window_left=params.get("window_size_left", -1), logits_soft_cap=params.get("softcap") or None,
+        sm_scale=params.get("sm_scale"), q_data_type=call["q"].dtype, kv_data_type=call["k"].dtype,
+    )  # fmt: skip
+
+    def run(q: Tensor, k: Tensor, v: Tensor, *_: Tensor | None) -> Tensor:
+        out: Tensor = wrapper.run(q, k, v)
+        return out
+
+    return run

@@ -11,12 +11,14 @@ from tileops.kernels.attention.packed import (
     grouped_query_attention_prefill_varlen,
     grouped_query_attention_sliding_window_varlen,
 )
+from tileops.kernels.attention.paged import grouped_query_attention_prefill_paged
 
 __all__ = [
     "fp8_lightning_indexer",
     "grouped_query_attention",
     "grouped_query_attention_dense",
     "grouped_query_attention_prefill",
+    "grouped_query_attention_prefill_paged",
     "grouped_query_attention_prefill_varlen",
     "grouped_query_attention_sliding_window",
     "grouped_query_attention_sliding_window_varlen",

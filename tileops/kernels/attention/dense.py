@@ -111,6 +111,7 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
         key.target,
         adjusted=key.adjusted or float8,
         short=key.group > 0,
+        long=key.long,
     )
     programs = [flash(key.D, how, key.group, float8)]
     programs += [rotate(key.D, source, wide, key.interleaved)] if rotated else []
@@ -131,7 +132,8 @@ def grouped_query_attention_dense(key: Key) -> Kernel:
 
 def grouped_query_attention(key: Key) -> Kernel:
     """Flash attention of square sequences, which keeps the log-sum-exp of each row for the backward."""
-    how = plan(key.D, (key.dtype("q"), key.dtype("q")), key.target, adjusted=False, short=key.group > 0)
+    types = (key.dtype("q"), key.dtype("q"))
+    how = plan(key.D, types, key.target, adjusted=False, short=key.group > 0, long=key.long)
 
     def launch(run, q, k, v, o, lse, causal):
         attention(run, q, k, v, (), o, lse, False, causal, -1, -1, key.D**-0.5, 0.0)

@@ -2,7 +2,8 @@
 
 A small program lists the tiles of all requests, so that the grid depends on sizes alone and no block has to
 search: a row of the list is the first query row, how many of its rows are of the request, first key row,
-keys, the key at which the first query stands, and the request. Rows of no request are tiles without keys.
+keys, the key at which the first query stands, the request, its first query row, its keys less its queries.
+Rows of no request are tiles without keys.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from tileops.kernels.attention.macros import F32, FLUSH, Mask, Scale, normalize,
 from tileops.kernels.attention.rotate import convert
 
 I32 = "int32"
-FIELDS = 8  # of a tile in the list; the last two are not used
+FIELDS = 8  # of a tile in the list
 THREADS = 128
 
 
@@ -37,15 +38,20 @@ def list_tiles(Tiles, r, requests, base, start, stop, k0, keys, rows, slots):
                 Tiles[base + n, 3] = keys
                 Tiles[base + n, 4] = n * rows + keys - (stop - start)
                 Tiles[base + n, 5] = T.max(0, T.min(r - 1, requests - 1))
+                Tiles[base + n, 6] = start
+                Tiles[base + n, 7] = keys - (stop - start)
 
 
-def tiling() -> Any:
-    """Lists the tiles; a block a segment. Prefix sums out of order or range are clamped."""
-    ends, slots = T.dynamic("ends"), T.dynamic("slots")
+def tiling(cached: bool = False) -> Any:
+    """Lists the tiles; a block a segment. Prefix sums out of order or range are clamped.
+
+    `cached`: the keys are not packed rows but so many in a cache, with the new ones behind `t_kv` at most.
+    """
+    ends, slots, lengths = T.dynamic("ends"), T.dynamic("slots"), T.dynamic("lengths")
 
     @T.prim_func
     def main(
-        CQ: T.Tensor((ends,), I32), CK: T.Tensor((ends,), I32), Tiles: T.Tensor((slots, FIELDS), I32),
+        CQ: T.Tensor((ends,), I32), CK: T.Tensor((lengths,), I32), Tiles: T.Tensor((slots, FIELDS), I32),
         t_q: T.int32, t_kv: T.int32, rows: T.int32,
     ):  # fmt: skip
         with T.Kernel(ends + 1, threads=THREADS) as r:
@@ -55,9 +61,16 @@ def tiling() -> Any:
                 start = T.if_then_else(n == 0, 0, T.max(0, T.min(CQ[T.max(n - 1, 0)], t_q)))
                 stop = T.if_then_else(n == ends, t_q, T.max(start, T.min(CQ[T.min(n, ends - 1)], t_q)))
             real = (r > 0) and (r < ends)
-            k0 = T.if_then_else(real, T.max(0, T.min(CK[T.max(r - 1, 0)], t_kv)), 0)
-            k1 = T.if_then_else(real, T.max(k0, T.min(CK[T.min(r, ends - 1)], t_kv)), k0)
-            list_tiles(Tiles, r, ends - 1, base, start, stop, k0, k1 - k0, rows, slots)
+            first = CK[T.max(0, T.min(r - 1, lengths - 1))]
+            if cached:
+                keys = T.min(T.max(first, 0) + stop - start, t_kv)
+                list_tiles(
+                    Tiles, r, ends - 1, base, start, stop, 0, T.if_then_else(real, keys, 0), rows, slots
+                )  # fmt: skip
+            else:
+                k0 = T.if_then_else(real, T.max(0, T.min(first, t_kv)), 0)
+                k1 = T.if_then_else(real, T.max(k0, T.min(CK[T.min(r, lengths - 1)], t_kv)), k0)
+                list_tiles(Tiles, r, ends - 1, base, start, stop, k0, k1 - k0, rows, slots)
 
     return main
 

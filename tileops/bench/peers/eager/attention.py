@@ -63,3 +63,62 @@ def _softcapped(params: Any) -> Function:
         return (scores.softmax(-1) @ values).transpose(1, 2)
 
     return run
+
+
+@peer.serves("MultiHeadAttentionFwdOp")
+@peer.serves("GroupedQueryAttentionFwdOp")
+def square(call: Call) -> Function:
+    causal = call.params["is_causal"]
+
+    def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True).transpose(1, 2)
+
+    return run
+
+
+def visible(rows: int, columns: int, params: Any, device: torch.device) -> Tensor:
+    """Which keys the queries of one sequence see."""
+    place = torch.arange(rows, device=device)[:, None] + columns - rows
+    key = torch.arange(columns, device=device)
+    left, right = params.get("window_size_left", -1), params.get("window_size_right", -1)
+    mask = (key <= place) if params["is_causal"] else (key >= 0).expand(rows, columns)
+    mask = mask & (key >= place - left) if left >= 0 else mask
+    return mask & (key <= place + right) if right >= 0 else mask
+
+
+@peer.serves("GroupedQueryAttentionSlidingWindowFwdOp")
+def sliding_window(call: Call) -> Function:
+    length = call["q"].shape[1]
+    mask = visible(length, length, call.params, call["q"].device)
+
+    def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True).transpose(1, 2)
+
+    return run
+
+
+@peer.serves("GroupedQueryAttentionPrefillFwdOp")
+@peer.serves("GroupedQueryAttentionPrefillVarlenFwdOp")
+@peer.serves("GroupedQueryAttentionSlidingWindowVarlenFwdOp")
+def packed(call: Call) -> Function:
+    """A call for each request; lengths are read ahead, which no run-time system could."""
+    params = call.params
+    if params.get("softcap") or call["q"].dtype is torch.float8_e4m3fn:
+        raise Unserved("scores cannot be capped, and float8 is not offered")
+    names = [name for name in call.inputs if name.startswith("cu_seqlens")]
+    starts, ends = (call[name].tolist() for name in names)
+    spans = list(zip(starts[:-1], starts[1:], ends[:-1], ends[1:], strict=True))
+    masks = [visible(b - a, d - c, params, call["q"].device) for a, b, c, d in spans]
+    scale = params.get("sm_scale")
+
+    def run(q: Tensor, k: Tensor, v: Tensor, *_: Tensor | None) -> Tensor:
+        out = torch.zeros_like(q)
+        for (a, b, c, d), mask in zip(spans, masks, strict=True):
+            parts = [x.transpose(0, 1)[None] for x in (q[a:b], k[c:d], v[c:d])]
+            o = F.scaled_dot_product_attention(*parts, attn_mask=mask, scale=scale, enable_gqa=True)
+            out[a:b] = o[0].transpose(0, 1)
+        return out
+
+    return run
