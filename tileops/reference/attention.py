@@ -216,7 +216,7 @@ def grouped_query_attention_prefill_paged_with_kv_cache(
                 pool[row[cached:]] = rows
             seen.append(torch.cat([old, rows]))
         out[i:end] = attend(queries, *seen, is_causal=is_causal, sm_scale=sm_scale, softcap=softcap)[0]
-    return out, *(pool.double() for pool in pools)
+    return out, pools[0].double(), pools[1].double()
 
 
 def _e4m3(x: Tensor) -> Tensor:

@@ -116,8 +116,8 @@ def packed(call: Call) -> Function:
     def run(q: Tensor, k: Tensor, v: Tensor, *_: Tensor | None) -> Tensor:
         out = torch.zeros_like(q)
         for (a, b, c, d), mask in zip(spans, masks, strict=True):
-            parts = [x.transpose(0, 1)[None] for x in (q[a:b], k[c:d], v[c:d])]
-            o = F.scaled_dot_product_attention(*parts, attn_mask=mask, scale=scale, enable_gqa=True)
+            x, y, z = (t.transpose(0, 1)[None] for t in (q[a:b], k[c:d], v[c:d]))
+            o = F.scaled_dot_product_attention(x, y, z, attn_mask=mask, scale=scale, enable_gqa=True)
             out[a:b] = o[0].transpose(0, 1)
         return out
 
