@@ -80,7 +80,7 @@ def test_moments_of_few_elements_and_of_a_large_mean(correction):
         x = torch.randn(4, n, dtype=torch.float64) + 1e4
         want = torch.var_mean(x.float().double(), 1, correction=correction)
         got = tileops.VarMeanFwdOp(dim=1, correction=correction)(x.float())
-        torch.testing.assert_close(got, tuple(w.float() for w in want), equal_nan=True, rtol=2e-4, atol=0)
+        torch.testing.assert_close(got, tuple(w.float() for w in want), equal_nan=True, rtol=1e-3, atol=0)
 
 
 @pytest.mark.parametrize("shape", [(20001,), (3, 16400), (4, 2050, 3), (3, 17, 5, 9)])

@@ -40,5 +40,5 @@ def test_special_values_spread_to_what_comes_after(name):
 @given(shape=st.lists(st.integers(1, 6), max_size=4), data=st.data())
 def test_any_axis_and_strides(shape, data):
     dim = data.draw(st.integers(-max(len(shape), 1), max(len(shape), 1) - 1))
-    x = torch.randn(shape[::-1]).permute(*reversed(range(len(shape))))
+    x = torch.randn(shape[::-1]).permute(tuple(reversed(range(len(shape)))))
     torch.testing.assert_close(tileops.CumsumFwdOp(dim=dim)(x), x.cumsum(dim), rtol=1e-5, atol=1e-5)

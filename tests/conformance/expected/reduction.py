@@ -78,7 +78,7 @@ def _reduction(
     """A reduction over several axes, or with `line` over one.
 
     `flops` are those of 24 elements, of the shape `first`, whose second axis goes; `out` is the dtype of a
-    result and `size` its bytes, where it is not the input's; `default` the shape over (2, 3, 4) without `dim`.
+    result and `size` its bytes, where it is not the input's; `default` the shape of (2, 3, 4) without `dim`.
     """
 
     def probe(x: Shape, dim: Any = None, dtype: str = "float16", **params: Any) -> Probe:

@@ -81,7 +81,7 @@ class Reduction:
         """Of a position: an integer that is larger for a larger element, and largest for NaN."""
         if self.element != F32:
             return T.cast(best, I64)
-        bits = T.reinterpret(best, I32)
+        bits = T.if_then_else(best == 0.0, 0, T.reinterpret(best, I32))  # 0 and -0 are equal
         ordered = T.bitwise_xor(bits, T.bitwise_and(T.shift_right(bits, 31), T.int32(0x7FFFFFFF)))
         return T.cast(T.if_then_else(T.isnan(best), T.max_value(I32), ordered), I64)
 
@@ -155,7 +155,7 @@ def _join_moments(a: Parts, b: Parts) -> Parts:
     """Counts, means and squared distances of two sets: those of the means are added."""
     count, away = a[0] + b[0], b[1] - a[1]
     share = b[0] / T.max(count, 1.0)
-    return count, a[1] + away * share, a[2] + b[2] + away * away * a[0] * share
+    return count, a[1] + away * share, a[2] + b[2] + (away * a[0]) * (away * share)
 
 
 def _moments(dtype: str, finish: Callable[[Parts, Any], Parts], outputs: int = 1) -> Reduction:
