@@ -36,7 +36,7 @@ def normalize_one(spec: OpSpec, name: str, value: Any) -> Any:
         raise CallError(
             f"{spec.name}: {name} must be {param.type}, got {value!r} of type {type(value).__name__}"
         ) from None
-    if param.choices is not None and stored is not None and stored not in param.choices:
+    if param.choices is not None and isinstance(stored, str) and stored not in param.choices:
         raise CallError(
             f"{spec.name}: {name} must be one of {', '.join(map(repr, param.choices))}, got {value!r}"
         )

@@ -213,10 +213,22 @@ def test_a_call_without_tensors_takes_a_device() -> None:
         ("int | float", "Scalar"),
         ("bool | int | float | None", "Scalar?"),
         ("int | tuple[int, ...]", "SymInt[]"),
+        ("int | tuple[int, ...] | str", "SymInt[]"),
     ],
 )
 def test_what_a_schema_calls_a_union(text: str, schema: str) -> None:
     assert ParamType.parse(text).schema == schema
+
+
+@pytest.mark.parametrize("value", ["same", "", 3, (1, 2), ()])
+def test_a_string_travels_as_a_list_where_a_tuple_may_stand(value: object) -> None:
+    kind = ParamType.parse("int | tuple[int, ...] | str")
+    sent = kind.encode(value)
+    assert isinstance(sent, list) and all(isinstance(number, int) for number in sent)
+    came = kind.decode(sent)
+    assert (came if isinstance(value, str) else tuple(came)) == (
+        (value,) if isinstance(value, int) else value
+    )
 
 
 def test_sizes_of_an_absent_input_delay_no_let_and_no_rule(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def _param(spec: OpSpec, name: str, case: Mapping[str, Any]) -> Any:
         stored = ParamType.parse(param.type).normalize(value, lambda v: v in DTYPES)
     except TypeError:
         raise CaseError(f"{name}: {value!r} is not of type {param.type}") from None
-    if param.choices is not None and stored is not None and stored not in param.choices:
+    if param.choices is not None and isinstance(stored, str) and stored not in param.choices:
         raise CaseError(f"{name}: {value!r} is not one of {', '.join(param.choices)}")
     return stored
 

@@ -92,7 +92,7 @@ def _check_params(spec: OpSpec) -> None:
             default = kind.normalize(param.default, lambda value: value in DTYPES)
         except TypeError:
             raise FieldError((*path, "default"), _wrong_default(param.default, kind)) from None
-        if param.choices is not None and default is not None and default not in param.choices:
+        if param.choices is not None and isinstance(default, str) and default not in param.choices:
             raise FieldError(
                 (*path, "default"), f"{param.default!r} is not one of {', '.join(param.choices)}"
             )

@@ -24,6 +24,7 @@ class ParamType:
         "tuple[int | None, ...]": "SymInt[]",
     }
     _NONE: ClassVar[int] = -(2**31)  # stands for None among the integers of a schema's list
+    _TEXT: ClassVar[int] = -(2**31) + 1  # begins a list that spells a string
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,14 +58,23 @@ class ParamType:
         return name + "?" * self.optional
 
     def encode(self, value: Any) -> Any:
-        """A stored value as an argument of the schema: where that is a list, an integer is one of one."""
+        """A stored value as an argument of the schema: where that is a list, an integer is one of one.
+
+        A string is a list of its characters there, after a number that says so.
+        """
         if isinstance(value, tuple):
             return [self._NONE if v is None else v for v in value]
-        return [value] if value is not None and self.schema.startswith("SymInt[]") else value
+        if value is None or not self.schema.startswith("SymInt[]"):
+            return value
+        return [self._TEXT, *map(ord, value)] if isinstance(value, str) else [value]
 
     def decode(self, value: Any) -> Any:
         """An argument of the schema as a value that `normalize` takes."""
-        if "tuple[int | None, ...]" not in self.members or not isinstance(value, (list, tuple)):
+        if not isinstance(value, (list, tuple)):
+            return value
+        if "str" in self.members and value and value[0] == self._TEXT:
+            return "".join(map(chr, value[1:]))
+        if "tuple[int | None, ...]" not in self.members:
             return value
         return tuple(None if v == self._NONE else v for v in value)
 
