@@ -65,9 +65,9 @@ def meta(spec: OpSpec, probe: Probe) -> list[Any]:
 
 def _laid_out(spec: OpSpec, probe: Probe, tensors: list[Tensor | None]) -> list[Tensor | None]:
     """The tensors, channels-last where the probe says so and the manifest lets them."""
+    named = tuple(spec.inputs) if probe.channels_last is True else probe.channels_last or ()
     last = [
-        probe.channels_last and name in spec.inputs and spec.inputs[name].channels_last
-        for name in probe.inputs
+        name in named and name in spec.inputs and spec.inputs[name].channels_last for name in probe.inputs
     ]
     return [
         t.movedim(1, -1).contiguous().movedim(-1, 1) if t is not None and t.ndim > 2 and is_last else t

@@ -12,14 +12,14 @@ Shape = tuple[int, ...] | None
 class Probe:
     """One call: params, the shape of every input (`None`: absent), dtypes where they are not `dtype`.
 
-    With `channels_last` every input that may be so is.
+    With `channels_last` every input that may be so is, or those of the names that it gives.
     """
 
     inputs: dict[str, Shape]
     params: dict[str, Any] = field(default_factory=dict)
     dtype: str = "float16"
     dtypes: dict[str, str] = field(default_factory=dict)
-    channels_last: bool = False
+    channels_last: bool | tuple[str, ...] = False
 
 
 @dataclass(frozen=True)
