@@ -111,7 +111,8 @@ def _other_dtypes(call: Call, name: str) -> list[str]:
 def _never(call: Call, name: str) -> str:
     """A dtype that the slot never has."""
     slots = slot_dtypes(call.spec)
-    return "int16" if "int16" not in slots[slots[name].same_as or name].choices else "complex64"
+    choices = slots[slots[name].same_as or name].choices
+    return next(dtype for dtype in ("int16", "complex64", "float8_e5m2") if dtype not in choices)
 
 
 def _rank(call: Call, shape: str) -> int:
