@@ -103,16 +103,21 @@ def softmax(key: Key) -> Kernel:
             T.copy(X[bx * rows, 0], x)
             widen(x, e, n, 0, rows, width)
             T.reduce_max(e, top, dim=1)
-            for i, j in T.Parallel(rows, width):
-                e[i, j] = T.exp2((e[i, j] - top[i]) * LOG2E)
-            T.reduce_sum(e, total, dim=1)
+            if key.op == LOG:
+                norm = T.alloc_reducer((rows,), F32, op="sum")
+                T.reducer_init(norm)
+                for i, j in T.Parallel(rows, width):
+                    e[i, j] = e[i, j] - top[i]
+                    T.reducer_update(norm[i], T.exp2(e[i, j] * LOG2E))
+                T.finalize_reducer(norm, total)
+            else:
+                for i, j in T.Parallel(rows, width):
+                    e[i, j] = T.exp2((e[i, j] - top[i]) * LOG2E)
+                T.reduce_sum(e, total, dim=1)
             for i in T.Parallel(rows):
                 total[i] = scale_of(key, total[i])
             for i, j in T.Parallel(rows, width):
-                if key.op == LOG:
-                    x[i, j] = T.cast(result_of(key, x[i, j], top[i], total[i]), dtype)
-                else:
-                    x[i, j] = T.cast(e[i, j] * total[i], dtype)
+                x[i, j] = T.cast(e[i, j] - total[i] if key.op == LOG else e[i, j] * total[i], dtype)
             T.copy(x, Y[bx * rows, 0])
 
     def launch(run, x, y, n):
