@@ -1,6 +1,5 @@
 """Convolution on the CPU where tiles end: rows, channels and steps of K, in every pair of layouts."""
 
-import itertools
 from typing import Any
 
 import pytest
@@ -14,7 +13,8 @@ def laid_out(x: torch.Tensor, last: bool) -> torch.Tensor:
     return x.movedim(1, -1).contiguous().movedim(-1, 1) if last else x
 
 
-@pytest.mark.parametrize(("input_last", "weight_last"), itertools.product((False, True), repeat=2))
+@pytest.mark.parametrize("input_last", [False, True])
+@pytest.mark.parametrize("weight_last", [False, True])
 @pytest.mark.parametrize(
     ("x", "w", "params"),
     [

@@ -47,7 +47,7 @@ class Sizes(NamedTuple):
         """Where the window of an output position begins."""
         image = T.truncdiv(place, self.out[2])
         at = T.truncdiv(image, self.out[1]), T.truncmod(image, self.out[1]), T.truncmod(place, self.out[2])
-        return tuple(at[a] * self.step[a] - self.pad[a] for a in range(3))  # type: ignore[return-value]
+        return tuple(at[a] * self.step[a] - self.pad[a] for a in range(3))
 
     def tap(self, tap: Any) -> Axes:
         """How far a position of the kernel is from the first."""
@@ -57,7 +57,7 @@ class Sizes(NamedTuple):
             T.truncmod(T.truncdiv(tap, width), height),
             T.truncmod(tap, width),
         )
-        return tuple(at[a] * self.spread[a] for a in range(3))  # type: ignore[return-value]
+        return tuple(at[a] * self.spread[a] for a in range(3))
 
     def flat(self, at: Axes) -> Any:
         """A position in an input image as one number."""
