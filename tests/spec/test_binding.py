@@ -253,7 +253,14 @@ ToyOp:
     made = compile_functions(read_file(path)["ToyOp"])
     x, y = torch.zeros(3, 8), torch.zeros(5)
     for optional, m in ((y, 4), (None, 0)):
-        assert made.facts(x, optional, 3)["names"] == {"B": 3, "H": 4, "c": 3, "D": 12, "M": m, "N": m or None}
+        assert made.facts(x, optional, 3)["names"] == {
+            "B": 3,
+            "H": 4,
+            "c": 3,
+            "D": 12,
+            "M": m,
+            "N": m or None,
+        }
         for size, c in ((8, 0), (2, 1)):
             with pytest.raises(CallError, match="ToyOp: no"):
                 made.outputs(torch.zeros(3, size), optional, c)
