@@ -142,7 +142,7 @@ def _in_order(spec: OpSpec) -> list[tuple[str, Input]]:
 
 
 def _emit_optional(out: Source, state: _State, slot: str, given: list[str]) -> None:
-    """What an optional input binds is bound only where it is given; no `let` and no rule may wait for that."""
+    """What an optional input binds is bound only where it is given; no `let` and no rule waits for that."""
     known, lets, rules = set(state.known), state.lets, state.rules
     state.lets, state.rules = {}, {}
     with _guard(out, f"s_{slot} is not None"):

@@ -30,7 +30,7 @@ default), as its sums, and as `torch.any`, which keeps uint8."""
 class SlotDtype(msgspec.Struct, frozen=True):
     """What the dtype of a slot may be: one of `choices`, a slot's (`same_as`), or a param's (`param`).
 
-    With `promotion`, the name of one of `PROMOTIONS`, it is what that makes of the dtype of the slot `same_as`.
+    With `promotion`, one of the names in `PROMOTIONS`, it is what that makes of the dtype of `same_as`.
     """
 
     text: str

@@ -43,9 +43,13 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
         good(_pool(x, stride=2, padding=1), out, static, math.prod(out) * cost, moved),
         good(_pool((2, 3, *(10,) * n)), floor, names={**flat, "pad": (0,) * n}),
         good(_pool((2, 3, *(10,) * n), ceil_mode=True), ceil),
-        good(_pool(wide, 2, stride=1), (2, 3, *(3,) * (n - 1), 299), {"tile": (1, 256) if n == 1 else (4, 256)}),
+        good(
+            _pool(wide, 2, stride=1), (2, 3, *(3,) * (n - 1), 299), {"tile": (1, 256) if n == 1 else (4, 256)}
+        ),
         good(_pool((0, 3, *(3,) * n)), (0, 3, *(1,) * n)),
-        good(_pool((2, 3, *(36,) * n), (33,) * n), (2, 3, *(1,) * n), {"window": ()}, names={"out": (1,) * n}),
+        good(
+            _pool((2, 3, *(36,) * n), (33,) * n), (2, 3, *(1,) * n), {"window": ()}, names={"out": (1,) * n}
+        ),
         good(_pool((2, 3, *(300,) * n), 1) if n < 3 else _pool((1, 1, 1, 300, 300), 1),
              (2, 3, *(300,) * n) if n < 3 else (1, 1, 1, 300, 300),
              {"tile": (1, 256) if n == 1 else (256, 256)}),
@@ -55,7 +59,8 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
         (_pool(x, stride=2, padding=1, last=True), out, {**static, "channels": 3}),
         (_pool((1, 3, *(36,) * n), (33,) * n, last=True), (1, 3, *(1,) * n), {"window": ()}),
         (_pool((1, 2, *(4,) * (n - 1), 300), 1, last=True), (1, 2, *(4,) * (n - 1), 300), {}),
-        (_pool((1, 2, *across), 1, last=True), (1, 2, *across), {"tile": {1: (1, 256), 2: (256, 256), 3: (256, 2)}[n]}),
+        (_pool((1, 2, *across), 1, last=True), (1, 2, *across),
+         {"tile": {1: (1, 256), 2: (256, 256), 3: (256, 2)}[n]}),
     ):  # fmt: skip
         found.append(
             Good(probe, (shape,) * two, "channels_last", facts, out_dtype=dtype, run="channels" in facts)
@@ -108,7 +113,10 @@ def _adaptive(indices: bool) -> Expected:
     return Expected(
         good=[
             *(
-                Good(dataclasses.replace(_grid(x, (4, 3)), dtype=other), ((2, 3, 4, 3),) * 2, "contiguous", out_dtype=(other, "int64"))
+                Good(
+                    dataclasses.replace(_grid(x, (4, 3)), dtype=other),
+                    ((2, 3, 4, 3),) * 2, "contiguous", out_dtype=(other, "int64"),
+                )
                 for other in (("float16", "bfloat16", "float32") if indices else ())
             ),
             good(_grid(x, (4, 3)), (2, 3, 4, 3), {"tile": (4, 4), "window": ()}, 378, moved,

@@ -154,7 +154,8 @@ class AdaptiveMaxPool2dIndicesFwdOp(Op):
         Exact: every result is one of the values. Two runs are bitwise equal.
 
     Source:
-        [`torch.nn.functional.adaptive_max_pool2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.adaptive_max_pool2d.html), with `return_indices`.
+        [`torch.nn.functional.adaptive_max_pool2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.adaptive_max_pool2d.html),
+        with `return_indices`.
 
     Examples:
         >>> import torch, tileops

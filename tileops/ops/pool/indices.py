@@ -41,7 +41,8 @@ class MaxPool1dIndicesFwdOp(Op):
         Exact: every result is one of the values. Two runs are bitwise equal.
 
     Source:
-        [`torch.nn.functional.max_pool1d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool1d.html), with `return_indices`.
+        [`torch.nn.functional.max_pool1d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool1d.html),
+        with `return_indices`.
 
     Examples:
         >>> import torch, tileops
@@ -114,7 +115,8 @@ class MaxPool2dIndicesFwdOp(Op):
         Exact: every result is one of the values. Two runs are bitwise equal.
 
     Source:
-        [`torch.nn.functional.max_pool2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool2d.html), with `return_indices`.
+        [`torch.nn.functional.max_pool2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool2d.html),
+        with `return_indices`.
 
     Examples:
         >>> import torch, tileops
@@ -187,7 +189,8 @@ class MaxPool3dIndicesFwdOp(Op):
         Exact: every result is one of the values. Two runs are bitwise equal.
 
     Source:
-        [`torch.nn.functional.max_pool3d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool3d.html), with `return_indices`.
+        [`torch.nn.functional.max_pool3d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.max_pool3d.html),
+        with `return_indices`.
 
     Examples:
         >>> import torch, tileops
