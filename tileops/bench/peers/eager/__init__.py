@@ -11,7 +11,7 @@ import inspect
 import pkgutil
 
 from tileops.bench.peer import Call, Function, Served, Unserved
-from tileops.bench.peers.eager._peer import peer
+from tileops.bench.peers.eager._peer import peer, tried
 from tileops.spec import OpSpec, all_specs
 
 __all__ = ["peer"]
@@ -26,20 +26,13 @@ def _twin(spec: OpSpec, call: Call) -> Function:
     try:  # functions in Python say their arguments; of builtins tensors come first, in order
         known = set(inspect.signature(function).parameters)
     except ValueError:
-        return _tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
+        return tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
+    if "kwargs" in known:  # it hands its arguments on
+        return tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
     if not known.issuperset({*spec.inputs, *params}):
         strange = ", ".join(sorted({*spec.inputs, *params} - known))
         raise Unserved(f"{spec.ref_api} has no {strange}")
     return lambda *tensors: function(**dict(zip(spec.inputs, tensors, strict=True)), **params)
-
-
-def _tried(call: Call, function: Function) -> Function:
-    """The function, if it takes the call's tensors: a builtin says what it takes only by refusing."""
-    try:
-        function(*call.inputs.values())
-    except TypeError as error:
-        raise Unserved(str(error).partition("\n")[0]) from error
-    return function
 
 
 def _make(spec: OpSpec) -> Served:

@@ -6,13 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tileops.bench.peer import Call, Function
+from tileops.bench.peer import Call, Function, Unserved
 from tileops.bench.peers.eager._peer import peer
 
 
 @peer.serves("ClampScalarFwdOp")
 def clamp(call: Call) -> Function:
     low, high = call.params["min"], call.params["max"]
+    if call["input"].dtype is torch.uint8 and min(low or 0, high or 0) < 0:
+        raise Unserved("PyTorch wraps bounds below zero")
     return lambda x: torch.clamp(x, low, high)
 
 

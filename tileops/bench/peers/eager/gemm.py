@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from tileops.bench.peer import Call, Function, Unserved
-from tileops.bench.peers.eager._peer import peer
+from tileops.bench.peers.eager._peer import peer, tried
 
 
 @peer.serves("GemmFp8FwdOp")
@@ -58,10 +58,18 @@ def grouped_gemm(call: Call) -> Function:
     """PyTorch's own grouped product, of groups without gaps; it knows their ends."""
     if call["a"].dtype is not torch.bfloat16:
         raise Unserved("bfloat16 only")
+    begins, ends = call["batch_offsets"], call["batch_offsets"] + call["batch_sizes"]
+    rows = call["a"].shape[0]
+    if (
+        len(ends) == 0
+        or torch.cat([begins, ends[-1:]]).tolist() != [0, *ends.tolist()]
+        or int(ends[-1]) != rows
+    ):
+        raise Unserved("only groups without gaps")
     transpose_a, transpose_b = call.params["transpose_a"], call.params["transpose_b"]
 
     def run(a: Tensor, b: Tensor, sizes: Tensor, offsets: Tensor, _: Tensor | None) -> Tensor:
         left, right = a.mT if transpose_a else a, b.mT if transpose_b else b
         return torch._grouped_mm(left, right, offs=offsets + sizes)
 
-    return run
+    return tried(call, run)  # it takes rows of whole 16 bytes only

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tileops.bench.peer import Call, Function
+from tileops.bench.peer import Call, Function, Unserved
 from tileops.bench.peers.eager._peer import peer
 
 
@@ -68,14 +68,14 @@ def batch_norm(call: Call) -> Function:
 
 @peer.serves("BatchNormBwdOp")
 def batch_norm_bwd(call: Call) -> Function:
-    training, mask = call.params["training"], [True, True, True]
+    mask = [True, True, True]
     call["mean"], call["rstd"]
+    if not call.params["training"]:
+        raise Unserved("PyTorch wants running variances there, and not their roots")
 
     def run(grad: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor) -> tuple[Tensor, ...]:
-        var = rstd**-2 if not training else None  # of evaluation, where PyTorch takes running statistics
-        running = (None, None) if training else (mean, var)
         made: tuple[Tensor, ...] = torch.ops.aten.native_batch_norm_backward(
-            grad, x, weight, *running, mean, rstd, training, 0.0, mask
+            grad, x, weight, None, None, mean, rstd, True, 0.0, mask
         )
         return made
 
