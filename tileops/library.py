@@ -53,6 +53,8 @@ class Overloads(NamedTuple):
         spec = self.spec
         written = written_slots(spec, tensors, values)
         made = self.of(tensors, values)(*self.arguments(tensors, values, *others))
+        if not written and len(spec.returned) == len(spec.outputs):
+            return made
         made = iter((made,) if isinstance(made, torch.Tensor) else made or ())
         slots = dict(zip(spec.inputs, tensors, strict=False))
         outputs = {n: slots[o.alias] if o.alias in written else next(made) for n, o in spec.outputs.items()}

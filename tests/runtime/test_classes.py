@@ -91,7 +91,7 @@ def test_a_constructor_that_differs_from_the_manifest_is_an_import_error(init: s
     wanted = "trans_a=False, trans_b=True, target=None, implementation=None"
     with pytest.raises(TypeError) as caught:
         define(init)
-    assert f"GemmFwdOp.__init__ must take keyword-only {wanted}, but takes " in str(caught.value)
+    assert f"GemmFwdOp.__init__ must take *, {wanted}, but takes " in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -108,13 +108,15 @@ def test_a_call_that_raises_leaves_nothing_behind(kind: str) -> None:
 
 
 def test_a_spec_only_operator_tells_after_a_meta_call_only() -> None:
-    op = tileops.SumFwdOp(dim=0)
+    op = tileops.MoeUnpermuteFwdOp()
+    tensors = [torch.zeros(12, 16).half(), torch.zeros(10, dtype=torch.int32), torch.zeros(5, 2)]
     with pytest.raises(NotImplementedError):
-        op(torch.randn(3, 5))
+        op(*tensors)
     with pytest.raises(RuntimeError, match="there was no call yet"):
         op.eval_roofline()
-    op(torch.empty(3, 5, device="meta"))
-    assert told(op) == (Roofline(15, 80), 80)
+    op(*(t.to("meta") for t in tensors))
+    memory = 2 * 12 * 16 + 4 * 10 + 4 * 5 * 2 + 2 * 5 * 16
+    assert told(op) == (Roofline(2 * 5 * 2 * 16, memory), memory)
 
 
 def test_meta_tensors_are_explained_for_the_machine_or_the_chosen_target() -> None:

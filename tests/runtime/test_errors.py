@@ -152,17 +152,17 @@ def test_an_implementation_that_does_not_serve_the_call() -> None:
     assert refusal(lambda: op.build(x)) == refusal(lambda: op(x))
 
 
-def test_what_is_specified_and_not_implemented() -> None:
-    f8 = torch.zeros(1, 4, 2, 64).to(torch.float8_e4m3fn)
-    op = attention(out_dtype=HALF)
-    scales = [torch.ones(1, 2)] * 3
+def test_a_call_that_no_implementation_serves() -> None:
+    op = tileops.FP8LightningIndexerFwdOp()
+    keys, rows = torch.zeros(1, 3, 1, 320), torch.zeros(2, dtype=torch.int32)
+    tensors = [torch.zeros(1, 2, 4, 320), keys, torch.ones(2, 4), rows, rows + 3]
+    tensors = [t.bfloat16() if t.ndim == 4 else t for t in tensors]
     with pytest.raises(NotImplementedError) as caught:
-        op(f8, f8, f8, *scales)
+        op(*tensors)
     assert str(caught.value).startswith(
-        "GroupedQueryAttentionDenseFwdOp: no implementation serves this call. "
+        "FP8LightningIndexerFwdOp: no implementation serves this call. tiles: "
     )
-    assert "float8 inputs are specified and not yet implemented" in str(caught.value)
-    assert op(*(t.to("meta") for t in (f8, f8, f8, *scales))).dtype is HALF
+    assert op(*(t.to("meta") for t in tensors)).shape == (1, 2, 3, 1)
 
 
 def test_a_device_that_runs_nothing() -> None:
@@ -200,25 +200,19 @@ def test_the_chosen_target_holds_on_the_way_through_the_dispatcher(
                 op(x)
 
 
-SPECIFIED = {
-    "SumFwdOp": ({"dim": 0}, [(4, 5)], (5,)),
-    "AvgPool2dFwdOp": ({"kernel_size": 2}, [(1, 3, 8, 8)], (1, 3, 4, 4)),
-}
-
-
-@pytest.mark.parametrize("name", SPECIFIED)
-def test_an_operator_that_is_only_specified(name: str) -> None:
-    params, shapes, made = SPECIFIED[name]
-    op, tensors = getattr(tileops, name)(**params), [torch.zeros(shape) for shape in shapes]
-    assert refusal(lambda: op(tensors[0].double())).startswith(f"{name}: input must have dtype ")
-    message = f"{name} is specified and not yet implemented"
+def test_an_operator_that_is_only_specified() -> None:
+    op = tileops.MoeUnpermuteFwdOp()
+    tensors = [torch.zeros(12, 16).half(), torch.zeros(10, dtype=torch.int32), torch.zeros(5, 2)]
+    wrong = [tensors[0].double(), *tensors[1:]]
+    assert refusal(lambda: op(*wrong)).startswith("MoeUnpermuteFwdOp: mm2_pad must have dtype ")
+    message = "MoeUnpermuteFwdOp is specified and not yet implemented"
     for ask in (op, op.build):
         with pytest.raises(NotImplementedError, match=message):
             ask(*tensors)
     op.validate(*tensors)
     assert op.explain(*tensors).implementation is None
     meta = op(*(t.to("meta") for t in tensors))
-    assert (meta.shape, meta.device.type) == (made, "meta")
+    assert (meta.shape, meta.device.type) == ((5, 16), "meta")
     assert op.eval_roofline().flops > 0
 
 

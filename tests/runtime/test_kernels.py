@@ -209,5 +209,6 @@ def test_an_explanation_is_a_report() -> None:
     ]
     forced = tileops.RMSNormFwdOp(normalized_shape=(64,), implementation="long_rows").explain(x, weight)
     assert (forced.implementation, forced.key.implementation) == ("long_rows", "long_rows")
-    nothing = tileops.SumFwdOp().explain(x)
-    assert str(nothing) == "SumFwdOp on cpu: no implementation serves this call"
+    pairs = [torch.zeros(12, 16).half(), torch.zeros(10, dtype=torch.int32), torch.zeros(5, 2)]
+    nothing = tileops.MoeUnpermuteFwdOp().explain(*pairs)
+    assert str(nothing) == "MoeUnpermuteFwdOp on cpu: no implementation serves this call"

@@ -188,9 +188,10 @@ def test_a_wrong_call_in_a_compiled_function_says_so() -> None:
     op, _ = OPS["RMSNormFwdOp"]
     with pytest.raises(Exception, match=r"RMSNormFwdOp: x must have shape .* got \(4, 63\)"):
         torch.compile(lambda x: op(x, W), fullgraph=True, backend="eager")(X[:, :63])
-    total = tileops.SumFwdOp()
-    with pytest.raises(Exception, match="SumFwdOp is specified and not yet implemented"):
-        torch.compile(lambda x: total(x), fullgraph=True, backend="eager")(X)
+    specified = tileops.MoeUnpermuteFwdOp()
+    pairs = [torch.zeros(12, 16).half(), torch.zeros(10, dtype=torch.int32), torch.zeros(5, 2)]
+    with pytest.raises(Exception, match="MoeUnpermuteFwdOp is specified and not yet implemented"):
+        torch.compile(lambda *tensors: specified(*tensors), fullgraph=True, backend="eager")(*pairs)
 
 
 @pytest.mark.parametrize("strict", [False, True])

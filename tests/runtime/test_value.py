@@ -151,8 +151,8 @@ def test_a_deep_copied_module_keeps_its_operator() -> None:
             f"GemmFwdOp: implementation='fast' does not exist; there are {GEMMS}",
         ),
         (
-            lambda: tileops.SumFwdOp(implementation="fast"),
-            "SumFwdOp: implementation='fast' does not exist; there are none",
+            lambda: tileops.MoeUnpermuteFwdOp(implementation="fast"),
+            "MoeUnpermuteFwdOp: implementation='fast' does not exist; there are none",
         ),
         (
             lambda: tileops.GemmFwdOp(target="tpu"),
