@@ -31,6 +31,14 @@ def op_page(name: str) -> OpPage:
 PART = re.compile(r'class="op-part__title"[^>]* id="([^"]+)">\s*([^<]+?)\s*<')
 
 
+PROMOTED = {
+    "promote_int_to_float": "float32 for integers and booleans",
+    "promote_int_to_int64": "int64 for integers and booleans",
+    "promote_to_bool": "but bool, except for uint8",
+}
+"""What a dtype that follows another one is where it does not."""
+
+
 @dataclass(frozen=True)
 class TensorRow:
     """A line of the tensor table."""
@@ -40,6 +48,7 @@ class TensorRow:
     dtypes: tuple[str, ...]
     same_as: str | None
     param: str | None
+    promoted: str | None
     shape: str
     notes: tuple[str, ...]
 
@@ -106,13 +115,19 @@ class OpPage:
             out.append(self._tensor("input", name, member.dtype, member.shape, notes))
         for name, output in self.spec.outputs.items():
             notes = ["kept for the backward, not returned"] if output.saved else []
-            notes += [f"is {output.alias} when that is given"] if output.alias else []
+            notes += [self._alias(output.alias)] if output.alias else []
             out.append(self._tensor("output", name, output.dtype, output.shape, notes))
         return out
 
+    def _alias(self, slot: str) -> str:
+        """When an output is an input."""
+        when = self.spec.inputs[slot].mutated
+        return f"is {slot} when {'that is given' if when is True else f'{when} is true'}"
+
     def _tensor(self, role: str, name: str, dtype: str, shape: str, notes: list[str]) -> TensorRow:
         slot = SlotDtype.parse(dtype, self.spec.params)
-        return TensorRow(role, name, slot.choices, slot.same_as, slot.param, shape, tuple(notes))
+        promoted = PROMOTED.get(str(slot.promotion))
+        return TensorRow(role, name, slot.choices, slot.same_as, slot.param, promoted, shape, tuple(notes))
 
     @cached_property
     def verification(self) -> Verification | None:

@@ -157,3 +157,17 @@ def test_a_recorded_run_and_its_age(
     page.verification = found
     assert badge in [b.text for b in page.badges]
     assert records.verification("SoftmaxFwdOp", record) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "says"),
+    [
+        ("ExpFwdOp", "output", "float32 for integers and booleans"),
+        ("SumFwdOp", "output", "int64 for integers and booleans"),
+        ("AnyFwdOp", "output", "but bool, except for uint8"),
+        ("AddFwdOp", "output", None),
+    ],
+)
+def test_a_promoted_dtype_is_said(name: str, output: str, says: str | None) -> None:
+    (row,) = [row for row in OpPage(all_specs()[name], "").tensors if row.name == output]
+    assert row.promoted == says
