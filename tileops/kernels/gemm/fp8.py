@@ -15,6 +15,7 @@ from tileops.kernels.gemm.tiles import F32, Operands, Tile, allocate, multiply
 
 DEPTH = 128
 GENERAL = Tile(64, 64, 0, 128, DEPTH)  # what is converted on the way cannot be loaded ahead
+GENERAL_BATCH = Tile(64, 32, 0, 128, DEPTH)  # a third index leaves registers for fewer columns
 SQUARE = 128  # the tile of the program that transposes
 
 PERSISTENT = {
@@ -234,7 +235,7 @@ def bmm_fp8_persistent(key: Key) -> Kernel:
 
 def bmm_fp8_general(key: Key) -> Kernel:
     """Any sizes: tiles are loaded element by element under a guard and multiplied in float16."""
-    program = general(operands(key), GENERAL, key.dtype("d"), False)
+    program = general(operands(key), GENERAL_BATCH, key.dtype("d"), False)
 
     def launch(run, a, b, scale_a, scale_b, d):
         if a.numel() == 0:
