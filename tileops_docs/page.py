@@ -1,4 +1,7 @@
-"""An operator's page as data: what the template shows, from the manifest, the sources and recorded runs."""
+"""An operator's page as data: what the template shows, from the manifest, the sources and recorded runs.
+
+Longer than 300 lines because it is all that the page of one operator shows.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ def check(
     scale=None,
     cap=0.0,
     short=False,
-    group=1,
 ):
     value = d**-0.5 if scale is None else scale
     run = build(
@@ -32,7 +31,7 @@ def check(
         dtype,
         D=d,
         adjusted=cap > 0 or value <= 0,
-        group=group if short else 0,
+        group=h // h_kv if short else 0,
         interleaved=False,
         long=False,
     )
@@ -93,8 +92,8 @@ def test_window_of_any_size_fits_in_32_bits():
 
 
 def test_groups_packed():
-    check("float16", 2, 16, 150, 8, 2, 64, causal=True, short=True, group=4)
-    check("float16", 1, 2, 300, 3, 1, 72, left=40, right=3, short=True, group=3)
+    check("float16", 2, 16, 150, 8, 2, 64, causal=True, short=True)
+    check("float16", 1, 2, 300, 3, 1, 72, left=40, right=3, short=True)
 
 
 @pytest.mark.parametrize("scale", [-0.2, 0.0])

@@ -38,6 +38,13 @@ def _op(spec: OpSpec) -> type[tileops.Op]:
     return getattr(tileops, spec.name)  # type: ignore[no-any-return]
 
 
+def _call(spec: OpSpec, params: dict[str, Any], tensors: list[Any]) -> tuple[tileops.Op, dict[str, Any], Any]:
+    """The operator, what a call takes beside tensors, and what it returns."""
+    op = _op(spec)(**{name: value for name, value in params.items() if name not in spec.call})
+    others = {name: params[name] for name in spec.call} | ({} if spec.inputs else {"device": "meta"})
+    return op, others, op(*tensors, **others)
+
+
 def _default(value: Any, kind: str) -> Any:
     if "dtype" in kind and isinstance(value, str):
         return DTYPE[value]
@@ -70,14 +77,13 @@ def calls(draw: st.DrawFn, spec: OpSpec) -> tuple[dict[str, Any], list[torch.Ten
 def test_odd_values_and_shapes(name: str, data: st.DataObject) -> None:
     params, tensors = data.draw(calls(all_specs()[name]))
     try:
-        op = _op(all_specs()[name])(**params)
-        outputs = op(*tensors)
+        op, others, outputs = _call(all_specs()[name], params, tensors)
     except ON_PURPOSE:
         return
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     assert all(isinstance(output, torch.Tensor) and output.is_meta for output in outputs)
     op.eval_roofline()
-    op.explain(*tensors)
+    op.explain(*tensors, **others)
 
 
 @pytest.mark.parametrize("name", sorted(all_specs()))
@@ -94,10 +100,14 @@ def test_values_of_any_type(name: str, data: st.DataObject) -> None:
         None if shape is None else torch.empty(shape, dtype=DTYPE[str(case.dtypes[slot])], device="meta")
         for slot, shape in case.shapes.items()
     ]
+    if not tensors:
+        with contextlib.suppress(*ON_PURPOSE):
+            _call(spec, params, tensors)
+        return
     at = data.draw(st.integers(0, len(tensors) - 1))
     tensors[at] = data.draw(ANYTHING)
     try:
-        _op(spec)(**params)(*tensors)
+        _call(spec, params, tensors)
     except ON_PURPOSE:
         return
     assert tensors[at] is None and list(spec.inputs.values())[at].optional

@@ -34,7 +34,10 @@ def pool_channels_last(key: Key) -> Kernel:
 
 
 def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> Kernel:
-    """The program for a tile of outputs; without `channels` innermost they count as images."""
+    """The program for a tile of outputs; without `channels` innermost they count as images.
+
+    Longer than 80 lines because its macros share the sizes of one program.
+    """
     dtype, average, indices = key.dtype("input"), "Avg" in key.op, "Indices" in key.op
     adaptive, deep = "Adaptive" in key.op, "3d" in key.op
     n = T.dynamic("n", I64)
@@ -69,6 +72,10 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
         """How many positions a window has, in the padded image or in the image."""
         inside = T.min(stop, size) - T.max(first, 0)
         return T.if_then_else(padded != 0, T.min(stop, size + pad) - first, inside)
+
+    def walk(kz: Any, ky: Any, kx: Any) -> Any:
+        """The positions of a window; the loops over a small one are unrolled."""
+        return T.grid(*key.window) if key.window else T.grid(kz, ky, kx)
 
     @T.macro
     def start(best, where, bx, by, bz, sz, sy, sx, pz, py, px, tz, ty, tx):
@@ -132,7 +139,7 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
         with T.Kernel(*map(T.ceildiv, grid, tile), threads=threads) as (bx, by, bz):
             best, where = T.alloc_fragment(tile, F32), T.alloc_fragment(tile, I32)
             start(best, where, bx, by, bz, sz, sy, sx, pz, py, px, tz, ty, tx)
-            for u, v, t in T.grid(*key.window) if key.window else T.grid(kz, ky, kx):
+            for u, v, t in walk(kz, ky, kx):
                 visit(X, best, where, bx, by, bz, u, v, t, kz, ky, kx, sz, sy, sx, pz, py, px, tz, ty, tx)
             finish(Y, At, best, where, bx, by, bz, kz, ky, kx, sz, sy, sx, pz, py, px, divisor, padded)
 

@@ -102,7 +102,10 @@ def split(tiles: int, blocks: int, most: int) -> tuple[int, int]:
 
 
 def scan_rows(key: Key) -> Kernel:
-    """Scans rows: 128 threads of 16 neighbours each, for one row or for 16 short ones."""
+    """Scans rows: 128 threads of 16 neighbours each, for one row or for 16 short ones.
+
+    Longer than 80 lines because its two programs share their sizes.
+    """
     dtype, out, acc, join, empty, load = operands(key)
     width = 16 // SIZES.get(dtype, 4) if key.aligned else 1
     lanes = 8 if key.short else BLOCK
@@ -188,7 +191,10 @@ def scan_rows(key: Key) -> Kernel:
 
 
 def scan_columns(key: Key) -> Kernel:
-    """Scans columns: a thread walks 16 bytes of neighbouring ones, eight rows at a time."""
+    """Scans columns: a thread walks 16 bytes of neighbouring ones, eight rows at a time.
+
+    Longer than 80 lines because its two programs share their sizes.
+    """
     dtype, out, acc, join, empty, load = operands(key)
     width = 16 // SIZES.get(dtype, 4) if key.aligned else 1
     shape, lanes, cols = (BATCH, ACROSS, width), (ACROSS, width), ACROSS * width

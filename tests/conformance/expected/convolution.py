@@ -22,7 +22,10 @@ def _conv(
 
 
 def _convolution(n: int) -> Expected:
-    """Convolution over `n` axes."""
+    """Convolution over `n` axes.
+
+    Longer than 80 lines because it lists calls.
+    """
     three = (3,) * n
     x, w = (2, 16, *(3, 5, 9)[3 - n :]), (24, 16, *three)
     y = (2, 24, *(2, 3, 5)[3 - n :])

@@ -1,4 +1,7 @@
-"""Probes of the row normalizations."""
+"""Probes of the row normalizations.
+
+Longer than 300 lines because the probes of ten operators share their helpers.
+"""
 
 from __future__ import annotations
 

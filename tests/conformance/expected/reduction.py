@@ -79,6 +79,8 @@ def _reduction(
 
     `flops` are those of 24 elements, of the shape `first`, whose second axis goes; `out` is the dtype of a
     result and `size` its bytes, where it is not the input's; `default` the shape of (2, 3, 4) without `dim`.
+
+    Longer than 80 lines because it lists calls.
     """
 
     def probe(x: Shape, dim: Any = None, dtype: str = "float16", **params: Any) -> Probe:
