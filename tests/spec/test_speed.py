@@ -50,10 +50,14 @@ def synthetic(folder: Path) -> list[Path]:
         for path in sorted(manifest_dir().glob("*.yaml"))
         for entry in re.split(r"^(?=[A-Z]\w*Op:)", path.read_text(), flags=re.M)[1:]
     ]
-    for n in range(OPERATORS):
-        family, entry = entries[n % len(entries)]
+    for count in range(OPERATORS):
+        n, at = divmod(
+            count, len(entries)
+        )  # one name for a round: entries of a file share what is in anchors
+        family, entry = entries[at]
         entry = re.sub(r"\bK\b", f"K{n}", re.sub(r"\bN\b", f"N{n}", re.sub(r"\bB\b", f"B{n}", entry)))
         entry = re.sub(r"^(\w+?)((Fwd|Bwd)?Op):", rf"\g<1>{n}\2:", entry)
+        entry = re.sub(r"\bop: (\w+?)((Fwd|Bwd)?Op)\b", rf"op: \g<1>{n}\2", entry)
         with (folder / f"{family}.yaml").open("a") as file:
             file.write(entry)
     return sorted(folder.glob("*.yaml"))

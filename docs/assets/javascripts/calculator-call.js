@@ -138,7 +138,7 @@ tileops.calculate = (() => {
       for (const [name, param] of Object.entries(op.params)) {
         if (texts[name] === undefined && param.default === undefined) throw new Refused(`${name} is missing`);
         env.names[name] = parse(texts[name] ?? param.default, param.types, name);
-        if (param.choices && env.names[name] !== null && !param.choices.includes(env.names[name])) {
+        if (param.choices && typeof env.names[name] === "string" && !param.choices.includes(env.names[name])) {
           throw new Refused(`${name} must be one of ${param.choices.join(", ")}`);
         }
       }

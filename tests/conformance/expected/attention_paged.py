@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tests.conformance.expected.probes import HALF, Bad, Expected, Good, Probe, Shape
@@ -48,6 +49,12 @@ def _served(q: tuple[int, ...], new: tuple[int, ...], pool: tuple[int, ...], **m
     return Good(_probe(q, new, pool, **more), (q,), "flash", written=_WRITTEN)
 
 
+def _bfloat16(probe: Probe) -> Good:
+    probe = dataclasses.replace(probe, dtype="bfloat16")
+    return Good(probe, (_Q,), "flash", out_dtype="bfloat16", written=_WRITTEN)
+
+
+_BF16_PAGES = {"k_pages": "bfloat16", "v_pages": "bfloat16"}
 _MOST = 128 * 65531 + 127
 PAGED = Expected(
     good=[
@@ -66,6 +73,7 @@ PAGED = Expected(
         _good(dtypes=_FLOAT8, **_SCALES),
         _good(**_SCALES),
         _good(static={"page_size": 1}, page_size=1),
+        *(_bfloat16(probe) for probe in (_probe(dtypes=_BF16_PAGES), _probe(dtypes=_FLOAT8, **_SCALES))),
         _served((6, 4, 256), (6, 2, 256), (64, 2, 256)),
         _unserved((6, 4, 257), (6, 2, 257), (64, 2, 257)),
         _served((_MOST, 1, 1), (_MOST, 1, 1), (8, 1, 1)),
@@ -122,13 +130,16 @@ PAGED = Expected(
     ],
     dtypes={"q": HALF, "k_pages": {*HALF, "float8_e4m3fn"}, **{name: {"int32"} for name in _INDICES}},
     roundings=2.0,
-    made={"cu_seqlens_q": (0, 150), "cache_seqlens": (1, 106), "block_table": (0, 79)},
+    made={
+        "cu_seqlens_q": (0, 150), "cache_seqlens": (1, 106), "block_table": (0, 79),
+        "k_scale": (2, 2), "v_scale": (2, 2),
+    },
     values={
         "cu_seqlens_q": ("offsets", 6),
         "cache_seqlens": ("range", 0, 32),
         "block_table": ("pages", "cache_seqlens", 8, 8),
-        "k_scale": ("range", 2.0**-64, 2.0**64),
-        "v_scale": ("range", 2.0**-64, 2.0**64),
+        "k_scale": ("range", 2.0**-64, 2.0**40),
+        "v_scale": ("range", 2.0**-64, 2.0**40),
     },
 )  # fmt: skip
 
