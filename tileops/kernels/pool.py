@@ -152,7 +152,9 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
         where = (*three(kernel, 1), *three(stride, 1), *three(padding, 0), *three(dilation, 1))
         run(*tensors, *where, divisor, int(padded))
 
-    return Kernel(main, launch=launch, pass_configs=UNGUARDED)
+    return Kernel(
+        main, launch=launch, claims=("__restrict__ X",), pass_configs=UNGUARDED
+    )  # by the read-only path
 
 
 def mean_pooling(key: Key) -> Kernel:
