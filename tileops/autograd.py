@@ -60,7 +60,7 @@ def differentiable(spec: OpSpec, names: Sequence[str], overload: Callable[..., A
             by_output = dict(zip(names, gradients, strict=True))
             known |= {name: by_output[output] for name, output in twin.gradients.items()}
             tensors = [known.get(name) for name in cls.spec.inputs]
-            params = {name: _plain(ctx.values[name]) for name in cls.spec.constructor}
+            params = {name: ctx.values[name] for name in cls.spec.constructor}
             numbers = {name: ctx.values[name] for name in cls.spec.call}
             result = cls(**params)(*tensors, **numbers)
             made = dict(
@@ -89,7 +89,3 @@ def _declared(spec: OpSpec) -> Backward:
 def _op(name: str) -> Any:
     """The class of the backward; importing it registers it."""
     return getattr(importlib.import_module("tileops.ops"), name)
-
-
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Accuracy", "assert_accurate", "measure"]
+__all__ = ["Accuracy", "assert_accurate", "isinf", "measure"]
 
 _FLOAT32_SLACK = (
     16.0  # sums in float32 cost more than their last rounding; half an ulp of 16-bit types hides it
@@ -71,10 +71,10 @@ def assert_accurate(
         if not torch.equal(got, want.to(dtype)):
             raise AssertionError(f"{name}: {int((got != want).sum())} elements differ")
         return Accuracy(0.0, 0.0, 0.0)
-    infinite = _isinf(want.to(dtype))  # an oracle beyond the dtype's range is infinite in it
+    infinite = isinf(want.to(dtype))  # an oracle beyond the dtype's range is infinite in it
     for kind, mine, theirs in (
         ("NaN", got.isnan(), want.isnan()),
-        ("infinite", _isinf(got), infinite),
+        ("infinite", isinf(got), infinite),
     ):
         if not torch.equal(mine, theirs):
             raise AssertionError(f"{name}: {int((mine != theirs).sum())} elements differ in being {kind}")
@@ -90,7 +90,7 @@ def assert_accurate(
     return accuracy._replace(bound=unit)
 
 
-def _isinf(tensor: Tensor) -> Tensor:
+def isinf(tensor: Tensor) -> Tensor:
     """`isinf`, which PyTorch lacks for 8-bit floats."""
     return (tensor.float() if tensor.element_size() == 1 else tensor).isinf()
 

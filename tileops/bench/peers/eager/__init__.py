@@ -23,11 +23,11 @@ def _twin(spec: OpSpec, call: Call) -> Function:
     function = getattr(importlib.import_module(module), name)
     given = [slot for slot, tensor in call.inputs.items() if tensor is not None]
     params = {name: value for name, value in call.params.items() if value is not None}
-    try:  # functions in Python say their arguments; of builtins tensors come first, in order
+    try:
         known = set(inspect.signature(function).parameters)
     except ValueError:
-        return tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
-    if "kwargs" in known:  # it hands its arguments on
+        known = {"kwargs"}  # a builtin does not say its arguments
+    if "kwargs" in known:  # nor does one that hands them on; tensors come first, in order
         return tried(call, lambda *tensors: function(*tensors[: len(given)], **params))
     if not known.issuperset({*spec.inputs, *params}):
         strange = ", ".join(sorted({*spec.inputs, *params} - known))
