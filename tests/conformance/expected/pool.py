@@ -176,6 +176,7 @@ MEAN = Expected(
         Bad("x must be a torch.Tensor", _mean(None)),
     ],
     dtypes={"x": FLOATS},
+    made={"offsets": (0, 70), "indices": (0, 2)},
     values={"offsets": ("offsets", 10), "indices": ("range", 0, 10)},
 )
 
