@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,12 @@ def all_rows(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("all_rows"))
 
 
+def _tested(nodeid: str) -> str | None:
+    """The operator in a test's id, which is all that is left of a test that took its process down."""
+    case = nodeid.partition("[")[2].rstrip("]").partition("-")[0]
+    return case if case.endswith("Op") else None
+
+
 class Recorder:
     """Results by operator: tests that passed and failed, the largest error by implementation and row."""
 
@@ -47,12 +55,12 @@ class Recorder:
         self.results: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        facts: dict[str, Any] = dict(report.user_properties)
-        if "operator" not in facts or report.skipped or (report.when != "call" and report.passed):
+        operator = _tested(report.nodeid)
+        if operator is None or report.skipped or (report.when != "call" and report.passed):
             return
-        self.tests[facts["operator"]]["passed" if report.passed else "failed"] += 1
-        for result in facts.get("results", []):
-            self._add(facts["operator"], {**result, "passed": report.passed})
+        self.tests[operator]["passed" if report.passed else "failed"] += 1
+        for result in dict(report.user_properties).get("results", []):
+            self._add(operator, {**result, "passed": report.passed})
 
     def _add(self, operator: str, result: dict[str, Any]) -> None:
         known = self.results[operator].setdefault(
@@ -86,6 +94,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in done]
 
 
+def _context_lost() -> str | None:
+    """Why no call of this process reaches the GPU any more, after a fault of a program on it."""
+    import torch
+
+    if not torch.cuda.is_initialized():
+        return None
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A program that faults ends its process: xdist says so of this test and goes on in a fresh one."""
+    done = yield
+    if item.get_closest_marker("gpu") and (reason := _context_lost()):
+        if hasattr(item.config, "workerinput"):
+            os._exit(1)
+        pytest.exit(f"{item.nodeid} left no usable GPU: {reason}", returncode=1)
+    return done
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Imports torch.compile's parts before the first test, whose operator would be charged for them."""
     if any(item.path.name == "test_torch.py" for item in session.items):
@@ -101,10 +133,3 @@ def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("record", None)
     if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(Path(path)), "conformance-record")
-
-
-@pytest.fixture(autouse=True)
-def _name_the_operator(request: pytest.FixtureRequest, record_property: Any) -> None:
-    for fixture in ("call", "first_call"):
-        if fixture in request.fixturenames:
-            record_property("operator", request.getfixturevalue(fixture).spec.name)
