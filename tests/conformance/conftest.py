@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.budget import operator_of
 from tests.conformance.plan import calls, first_calls, verified
 
 
@@ -40,12 +41,6 @@ def all_rows(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("all_rows"))
 
 
-def _tested(nodeid: str) -> str | None:
-    """The operator in a test's id, which is all that is left of a test that took its process down."""
-    case = nodeid.partition("[")[2].rstrip("]").partition("-")[0]
-    return case if case.endswith("Op") else None
-
-
 class Recorder:
     """Results by operator: tests that passed and failed, the largest error by implementation and row."""
 
@@ -55,7 +50,7 @@ class Recorder:
         self.results: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        operator = _tested(report.nodeid)
+        operator = operator_of(report.nodeid)  # of a test that took its process down there is only the id
         if operator is None or report.skipped or (report.when != "call" and report.passed):
             return
         self.tests[operator]["passed" if report.passed else "failed"] += 1

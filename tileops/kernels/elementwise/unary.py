@@ -7,10 +7,18 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.elements import ITEM_SIZE, stored, wide
 from tileops.kernels.elementwise.expressions import FLOAT, INTEGER, NUMBERS, TESTS
 
-F32, THREADS = "float32", 256
+F32 = "float32"
+THREADS = 256
+ITEM_SIZE = {"uint8": 1, "int8": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, F32: 4, "int64": 8}
+WIDE = {
+    F32: "float4",
+    "int8": "int4",
+    "int16": "int4",
+    "int32": "int4",
+    "int64": "longlong2",
+}  # how CUDA spells 16 bytes; of others uint4
 
 
 def unary(key: Key) -> Kernel:
@@ -84,7 +92,12 @@ def _unary(key: Key, name: str) -> Kernel:
         def launch(run, x, y, *params):
             run(flat_x(x), flat_y(y), *NUMBERS[name](declared, *params))
 
-    return Kernel(main, launch=launch, claims=wide(widest))
+    return Kernel(main, launch=launch, claims=(WIDE.get(widest, "uint4"),))
+
+
+def stored(dtype: str) -> str:
+    """The dtype of a tensor's memory as programs see it."""
+    return "uint8" if dtype == "bool" else dtype
 
 
 def flat(dtype: str) -> Callable[[torch.Tensor], torch.Tensor]:
