@@ -1,4 +1,4 @@
-"""First calls compile for seconds: they are made ahead, in many processes at a time.
+"""First calls of peers compile for seconds: they are made ahead, in many processes at a time.
 
 Everything that compiles keeps its programs on disk, so that the measuring process only loads them. A process
 here that fails costs nothing: the measuring process meets the same error and records it.
@@ -7,6 +7,7 @@ here that fails costs nothing: the measuring process meets the same error and re
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -14,86 +15,94 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple
 
-from tileops.bench.results import OURS
-
-__all__ = ["Unit", "main", "parts", "warm"]
+__all__ = ["Unit", "batches", "main", "warm"]
 
 LIMIT_SECONDS = 400
+BATCHES_A_JOB = 2  # a process imports for as long as it compiles one program; more would end more evenly
 
 
 class Unit(NamedTuple):
-    """What one process calls first: cases `start` to `stop` of an operator, through one implementation."""
+    """Cases `start` to `stop` of an operator, which a peer serves."""
 
     op: str
-    name: str
+    peer: str
     start: int
     stop: int
 
 
-def parts(op: str, name: str, count: int, size: int = 4) -> list[Unit]:
-    """The units of an operator's cases, `size` cases each."""
-    return [Unit(op, name, start, min(start + size, count)) for start in range(0, count, size)]
+def batches(alone: Sequence[Unit], others: Sequence[Unit], jobs: int) -> list[list[Unit]]:
+    """What each process calls: units that compile for long alone and first, the others dealt out."""
+    dealt = [list(others[n :: BATCHES_A_JOB * jobs]) for n in range(BATCHES_A_JOB * jobs)]
+    return [*([unit] for unit in alone), *filter(None, dealt)]
 
 
-def warm(units: Sequence[Unit], flags: Sequence[str], jobs: int, say: Callable[[str], None]) -> None:
-    """Make the first calls of all units, `jobs` processes at a time, in their order."""
+def warm(
+    found: Sequence[Sequence[Unit]], flags: Sequence[str], jobs: int, say: Callable[[str], None]
+) -> None:
+    """Make the first calls of all batches, `jobs` processes at a time, in their order."""
     started = time.monotonic()
-    say(f"compiling ahead: {len(units)} parts, {jobs} at a time")
+    say(f"compiling ahead for peers: {sum(map(len, found))} parts, {jobs} processes")
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(_run, unit, flags): unit for unit in units}
+        running = {pool.submit(_run, batch, flags): batch for batch in found}
         for n, future in enumerate(as_completed(running), 1):
-            unit, trouble = running[future], future.result()
-            took = f"{time.monotonic() - started:4.0f} s"
-            say(f"  ({n}/{len(units)}) {took}  {unit.op} {unit.name}{trouble and ': ' + trouble}")
+            say(f"  ({n}/{len(found)}) {time.monotonic() - started:4.0f} s")
+            for trouble in future.result():
+                say(f"    {trouble}")
 
 
-def _run(unit: Unit, flags: Sequence[str]) -> str:
-    numbers = ["--start", str(unit.start), "--stop", str(unit.stop)]
-    command = [sys.executable, "-m", "tileops.bench.warm", unit.op, unit.name, *numbers, *flags]
+def _run(batch: Sequence[Unit], flags: Sequence[str]) -> list[str]:
+    """What went wrong in the process of a batch."""
+    command = [sys.executable, "-m", "tileops.bench.warm", json.dumps(batch), *flags]
+    what = ", ".join(dict.fromkeys(f"{unit.op} {unit.peer}" for unit in batch))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"not ready after {LIMIT_SECONDS} s"
-    lines = done.stderr.strip().splitlines()
-    return "" if done.returncode == 0 else (lines[-1][:200] if lines else f"exit code {done.returncode}")
+        return [f"not ready after {LIMIT_SECONDS} s: {what}"]
+    told = done.stdout.splitlines()
+    if done.returncode not in (0, 1):
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        told.append(f"exit code {done.returncode}: {last[:200]}; of {what}")
+    return told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """One process: call every case of an operator once through one implementation."""
+    """One process: let peers serve every case of a batch once; says which of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tileops.bench.warm", description=__doc__)
-    parser.add_argument("op")
-    parser.add_argument("name", help="the implementation")
+    parser.add_argument("batch", type=json.loads, help="a JSON list of [operator, peer, start, stop]")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--cases", action="store_true")
-    parser.add_argument("--rows", type=int)
-    parser.add_argument("--start", type=int, default=0)
-    parser.add_argument("--stop", type=int)
     options = parser.parse_args(arguments)
+    failed = 0
+    for unit in map(Unit._make, options.batch):
+        try:
+            first_calls(unit, options.device, options.cases)
+        except Exception as error:  # noqa: BLE001  a library may fail in any way; the next unit has its turn
+            failed = 1
+            reason = (str(error).splitlines() or [""])[0][:200]
+            sys.stdout.write(f"{unit.op} {unit.peer}: {type(error).__name__}: {reason}\n")
+    return failed
+
+
+def first_calls(unit: Unit, device: str, small: bool) -> None:
+    """Let the peer serve each case of the unit once."""
     import torch
 
     from tileops.bench import inputs
     from tileops.bench.peer import Call, Unserved, peers
     from tileops.bench.plan import cases
     from tileops.spec import load
-    from tileops.testing import bound_operator, make_meta
 
-    spec = load(options.op)
-    target = "cpu" if options.device == "cpu" else "hopper"
-    chosen = cases(spec, target, small=options.cases, limit=options.rows)
-    for case in chosen[options.start : options.stop]:
-        if options.name == OURS:
-            bound_operator(spec, case.params, device="meta", target=target).build(
-                *make_meta(spec, case.bound)
-            )
-            continue
-        first = inputs.make(case, options.device)
-        call = Call(case.params, dict(zip(spec.inputs, first, strict=True)), options.device)
+    spec, peer = load(unit.op), peers()[unit.peer]
+    for case in cases(spec, "cpu" if device == "cpu" else "hopper", small=small)[unit.start : unit.stop]:
+        first = inputs.make(case, device)
+        call = Call(case.params, dict(zip(spec.inputs, first, strict=True)), device)
         try:
             with torch.no_grad():
-                peers()[options.name].ops[options.op].make(call)(*first)
+                peer.ops[unit.op].make(call)(*first)
         except Unserved:
             continue
-    return 0
+    if device == "cuda":
+        torch.cuda.empty_cache()  # other processes need the memory while this one goes on
 
 
 if __name__ == "__main__":

@@ -14,9 +14,11 @@ from tileops.bench import ceilings, machine, other
 from tileops.bench.measure import DeviceLost, Settings
 from tileops.bench.peer import Peer, peers
 from tileops.bench.plan import Case, cases
-from tileops.bench.results import OURS, Results, derive, problems, shorten
+from tileops.bench.results import Results, derive, problems, shorten
 from tileops.bench.session import Session, line, now
-from tileops.bench.warm import parts, warm
+from tileops.bench.warm import Unit, batches, warm
+from tileops.cache import build_keys
+from tileops.runner import make_key
 from tileops.spec import OpSpec
 
 __all__ = ["DEVICE_LOST", "Journal", "work"]
@@ -165,15 +167,21 @@ def _compile_ahead(
         jobs = 0 if options.device == "cpu" else min(WARM_JOBS, max(1, (os.cpu_count() or 2) - 2))
     if not jobs:
         return
+    target = "cpu" if options.device == "cpu" else "hopper"
+    say(f"compiling ahead: the programs of {len(todo)} cases")
+    keys = {make_key(case.spec, case.chosen(target), case.facts, target): None for case in todo}
+    build_keys(list(keys), jobs)
     counts = {op: len(found) for op, found in session.cases.items() if any(c.spec.name == op for c in todo)}
-    served = [(op, peer, peer.ops[op]) for peer in session.peers for op in counts if op in peer.ops]
-    units = [unit for op, peer, how in served if how.slow for unit in parts(op, peer.name, counts[op], 1)]
-    units += [unit for op in counts for unit in parts(op, OURS, counts[op])]
-    others = [(op, peer) for op, peer, how in served if peer.compiles and not how.slow]
-    units += [unit for op, peer in others for unit in parts(op, peer.name, counts[op])]
-    flags = ["--device", options.device, *(["--cases"] if small else [])]
-    flags += ["--rows", str(options.rows)] if options.rows else []
-    warm(units, flags, jobs, say)
+    served = [
+        (op, peer, peer.ops[op])
+        for peer in session.peers
+        for op in counts
+        if op in peer.ops and (peer.compiles or peer.ops[op].slow)
+    ]
+    units = [(Unit(op, peer.name, n, n + 1), how.slow) for op, peer, how in served for n in range(counts[op])]
+    alone = [unit for unit, slow in units if slow]
+    found = batches(alone, [unit for unit, slow in units if not slow], jobs)
+    warm(found, ["--device", options.device, *(["--cases"] if small else [])], jobs, say)
 
 
 def _end(session: Session, out: Path, complete: bool, say: Callable[[str], None]) -> int:
