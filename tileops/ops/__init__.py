@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # operators: written by scripts/write_exports.py
+    from tileops.ops.attention.backward import (
+        GroupedQueryAttentionBwdOp,
+        MultiHeadAttentionBwdOp,
+    )
     from tileops.ops.attention.decode import (
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
     )
@@ -319,6 +323,7 @@ __all__ = [
     "GemmW4A16FwdOp",
     "GroupNormFwdOp",
     "GroupedGemmFwdOp",
+    "GroupedQueryAttentionBwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
@@ -366,6 +371,7 @@ __all__ = [
     "MishFwdOp",
     "MoeUnpermuteFwdOp",
     "MulFwdOp",
+    "MultiHeadAttentionBwdOp",
     "MultiHeadAttentionFwdOp",
     "NanToNumFwdOp",
     "NeFwdOp",
@@ -467,6 +473,7 @@ _MODULES = {
     "GemmW4A16FwdOp": "gemm.four_bit",
     "GroupNormFwdOp": "normalization.groups",
     "GroupedGemmFwdOp": "gemm.grouped",
+    "GroupedQueryAttentionBwdOp": "attention.backward",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
@@ -514,6 +521,7 @@ _MODULES = {
     "MishFwdOp": "elementwise.smooth",
     "MoeUnpermuteFwdOp": "moe",
     "MulFwdOp": "elementwise.binary",
+    "MultiHeadAttentionBwdOp": "attention.backward",
     "MultiHeadAttentionFwdOp": "attention.square",
     "NanToNumFwdOp": "elementwise.limits",
     "NeFwdOp": "elementwise.comparison",

@@ -1,5 +1,6 @@
 """Programs of softmax attention: pieces (`macros`), the forward core (`core`), a module for each layout."""
 
+from tileops.kernels.attention.backward import grouped_query_attention_gradient
 from tileops.kernels.attention.dense import (
     grouped_query_attention,
     grouped_query_attention_dense,
@@ -17,6 +18,7 @@ __all__ = [
     "fp8_lightning_indexer",
     "grouped_query_attention",
     "grouped_query_attention_dense",
+    "grouped_query_attention_gradient",
     "grouped_query_attention_prefill",
     "grouped_query_attention_prefill_paged",
     "grouped_query_attention_prefill_varlen",

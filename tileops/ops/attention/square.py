@@ -20,8 +20,9 @@ class MultiHeadAttentionFwdOp(Op):
     \qquad m_i = \max_{j \text{ visible}} s_{ij} .
     $$
 
-    With `is_causal` key $j$ is visible to query $i$ when $j \le i$, else always. The natural logarithm of
-    $\sum_j e^{s_{ij}}$ is kept for the backward.
+    With `is_causal` key $j$ is visible to query $i$ when $j \le i$, else always. Gradients are those of
+    [`MultiHeadAttentionBwdOp`][tileops.ops.attention.backward.MultiHeadAttentionBwdOp], for which the natural
+    logarithm of $\sum_j e^{s_{ij}}$ is kept.
 
     Args:
         is_causal: Whether keys after the query are masked.
@@ -81,8 +82,9 @@ class GroupedQueryAttentionFwdOp(Op):
     v_{j\,g(h)}, \qquad m_i = \max_{j \text{ visible}} s_{ij} .
     $$
 
-    With `is_causal` key $j$ is visible to query $i$ when $j \le i$, else always. The natural logarithm of
-    $\sum_j e^{s_{ij}}$ is kept for the backward.
+    With `is_causal` key $j$ is visible to query $i$ when $j \le i$, else always. Gradients are those of
+    [`GroupedQueryAttentionBwdOp`][tileops.ops.attention.backward.GroupedQueryAttentionBwdOp], for which the
+    natural logarithm of $\sum_j e^{s_{ij}}$ is kept.
 
     Args:
         is_causal: Whether keys after the query are masked.
