@@ -6,9 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tileops.reference.attention_backward import grouped_query_attention_bwd as grouped_query_attention_bwd
-from tileops.reference.attention_backward import multi_head_attention_bwd as multi_head_attention_bwd
-
 
 def attend(
     q: Tensor,
