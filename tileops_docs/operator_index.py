@@ -121,7 +121,8 @@ class Row:
 def operator_index(group: str | None = None) -> list[str]:
     """The table of operators: of a family, of one of its modules, or of all with a form to filter it."""
     specs = _of(group) if group else all_specs()
-    columns = [name for name in HEAD if not (group and name == "family")]
+    same = {"family", "status"} if all(spec.implemented for spec in specs.values()) else {"family"}
+    columns = [name for name in HEAD if not (group and name in same)]
     rows = [Row(spec) for spec in sorted(specs.values(), key=_order)]
     head = "".join(_head(name, sort=not group) for name in columns)
     body = "".join(row.html(columns) for row in rows)

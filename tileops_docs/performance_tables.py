@@ -20,18 +20,28 @@ NOTHING = "Nothing is recorded yet."
 
 def coverage(_: str | None = None, folder: Path = RECORDS) -> list[str]:
     """Which implemented operators are measured, and on what."""
-    wanted = [spec.name for spec in all_specs().values() if spec.implemented]
+    wanted = {spec.name: spec.family for spec in all_specs().values() if spec.implemented}
     found = all_performance(folder)
     if not found:
         return ["", "No measurement is recorded in this version.", ""]
     devices = dict.fromkeys(str(row.run["device"]) for one in found for row in one.rows)
     where = _text(" and ".join(devices))
     have = {one.op for one in found}
-    missing = [f"`{name}`" for name in wanted if name not in have]
-    if not missing:
+    if have >= set(wanted):
         return ["", f"Recorded: all {len(wanted)} implemented operators, on {where}.", ""]
-    said = f"Recorded: {len(have)} of {len(wanted)} implemented operators, on {where}."
-    return ["", f"{said} Not measured: {', '.join(missing)}.", ""]
+    missing = {
+        family: [name for name, own in wanted.items() if own == family and name not in have]
+        for family in dict.fromkeys(wanted.values())
+    }
+    named = [
+        f"{family_title(family)}: {', '.join(f'`{name}`' for name in names)}"
+        if any(wanted[name] == family for name in have)
+        else f"{family_title(family)}: all {len(names)}"
+        for family, names in missing.items()
+        if names
+    ]
+    said = f"Recorded: {len(have)} of {len(wanted)} implemented operators, on {where}. Not measured:"
+    return ["", said, "", *(f"- {line}" for line in named), ""]
 
 
 def summary(family: str | None = None, folder: Path = RECORDS) -> list[str]:
