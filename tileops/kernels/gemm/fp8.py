@@ -10,13 +10,13 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.gemm import schedules
+from tileops.kernels.gemm import few, schedules
 from tileops.kernels.gemm.tiles import F32, Operands, Tile, allocate, multiply
+from tileops.kernels.gemm.turning import turn, turned, turned_scales
 
 DEPTH = 128
 GENERAL = Tile(64, 64, 0, 128, DEPTH)  # what is converted on the way cannot be loaded ahead
 GENERAL_BATCH = Tile(64, 32, 0, 128, DEPTH)  # a third index leaves registers for fewer columns
-SQUARE = 128  # the tile of the program that transposes
 
 PERSISTENT = {
     "128x192": Tile(128, 192, 4, 256, DEPTH),
@@ -26,6 +26,13 @@ PERSISTENT = {
     "64x32": Tile(64, 32, 6, 128, DEPTH, blocks=2),
 }
 """Output tiles by the name that the manifest chooses from their number."""
+
+SWAPPED = {
+    "64x16": Tile(64, 16, 9, 128, DEPTH, blocks=2),
+    "64x32": Tile(64, 32, 8, 128, DEPTH, blocks=2),
+    "64x64": Tile(64, 64, 6, 128, DEPTH, blocks=2),
+}
+"""Rows of weights by rows of the other operand, by the name that the manifest chooses from their number."""
 
 
 def operands(key: Key) -> Operands:
@@ -87,6 +94,33 @@ def persistent(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
     return main
 
 
+def swapped(kind: Operands, tile: Tile, fold: int, out_dtype: str, biased: bool) -> Any:
+    """Rows of b are the rows of a tile, the few rows of a its columns; `few.swapped` says more."""
+    m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
+    (w_shape, x_shape), (sw_shape, sx_shape) = kind.stored(n * fold, m * fold, k), scale_shapes(kind)
+    dtype, c_shape = kind.dtype, (n,) if biased else (1,)
+
+    @T.prim_func
+    def main(
+        W: T.Tensor(w_shape, dtype),
+        X: T.Tensor(x_shape, dtype),
+        SW: T.Tensor(sw_shape, F32),
+        SX: T.Tensor(sx_shape, F32),
+        C: T.Tensor(c_shape, out_dtype),
+        D: T.Tensor((m, n), out_dtype),
+    ):
+        with T.Kernel(T.ceildiv(n * fold, tile.rows), threads=tile.threads) as bx:
+            chip, sums = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols + 1), F32)
+            schedules.share_chip(tile)
+            T.clear(chip.acc)
+            steps = T.ceildiv(k, tile.depth)
+            multiply(W, X, (SW, SX), chip, ((), ()), bx * tile.rows, 0, 0, steps, kind, tile)
+            scales, bias = None if kind.blocks else (SW, SX), C if biased else None
+            few.leave(chip.acc, sums, D, (), bx * (tile.rows // fold), n, m, tile, fold, True, scales, bias)
+
+    return main
+
+
 def general(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
     """Any sizes: guarded loads, converted to float16, which holds every float8 value and all layouts."""
     m, n, k, steps = T.dynamic("m"), T.dynamic("n"), T.dynamic("k"), T.dynamic("steps")
@@ -120,47 +154,6 @@ def general(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
     return main
 
 
-def turned_scales() -> Any:
-    """Both block scales with K outermost, in rows of whole 16 bytes, as the mainloop reads them."""
-    m, n, steps = T.dynamic("m"), T.dynamic("n"), T.dynamic("steps")
-    m4, n4 = T.dynamic("m4") * 4, T.dynamic("n4") * 4
-
-    @T.prim_func
-    def main(
-        SA: T.Tensor((m, steps), F32),
-        SB: T.Tensor((n, steps), F32),
-        TA: T.Tensor((steps, m4), F32),
-        TB: T.Tensor((steps, n4), F32),
-    ):
-        with T.Kernel(T.ceildiv(T.max(m, n), 32), T.ceildiv(steps, 32), threads=128) as (bx, by):
-            s = T.alloc_shared((2, 32, 33), F32)
-            for i, j in T.Parallel(32, 32):
-                s[0, i, j] = SA[bx * 32 + i, by * 32 + j]
-                s[1, i, j] = SB[bx * 32 + i, by * 32 + j]
-            for i, j in T.Parallel(32, 32):
-                TA[by * 32 + i, bx * 32 + j] = s[0, j, i]
-                TB[by * 32 + i, bx * 32 + j] = s[1, j, i]
-
-    return main
-
-
-def turned(dtype: str) -> Any:
-    """Every matrix of a batch transposed, through shared memory in squares."""
-    rows, cols, batch = T.dynamic("rows"), T.dynamic("cols"), T.dynamic("batch")
-
-    @T.prim_func
-    def main(X: T.Tensor((batch, rows, cols), dtype), Y: T.Tensor((batch, cols, rows), dtype)):
-        with T.Kernel(T.ceildiv(cols, SQUARE), T.ceildiv(rows, SQUARE), batch, threads=256) as (bx, by, bz):
-            s, y = T.alloc_shared((SQUARE, SQUARE + 4), dtype), T.alloc_fragment((SQUARE, SQUARE), dtype)
-            for i, j in T.Parallel(SQUARE, SQUARE):
-                s[i, j] = X[bz, by * SQUARE + i, bx * SQUARE + j]
-            for i, j in T.Parallel(SQUARE, SQUARE):
-                y[i, j] = s[j, i]
-            T.copy(y, Y[bz, bx * SQUARE : (bx + 1) * SQUARE, by * SQUARE : (by + 1) * SQUARE])
-
-    return main
-
-
 def workers(d: torch.Tensor, tile: Tile) -> int:
     """Blocks that walk over the tiles of an output."""
     matrices = d.shape[0] if d.dim() == 3 else 1
@@ -187,12 +180,36 @@ def gemm_fp8_persistent(key: Key) -> Kernel:
         if not kind.blocks:
             run(a, b, scale_a.view(1), scale_b.view(1), c, d, workers(d, tile))
             return
-        turned_a, turned_b = (s.new_empty(s.shape[1], -(-s.shape[0] // 4) * 4) for s in (scale_a, scale_b))
-        run[1](scale_a, scale_b, turned_a, turned_b)
+        turned_a, turned_b = turn(run[1], scale_a, scale_b)
         run[0](a, b, turned_a, turned_b, c, d, workers(d, tile))
 
     programs = (program, turned_scales()) if kind.blocks else (program,)
     return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma", "tma_store"))
+
+
+def gemm_fp8_swapped(key: Key) -> Kernel:
+    """Up to 64 rows of a: they are the columns of a tile whose rows are 64 rows of b.
+
+    TMA loads six to nine steps of 128 elements of K ahead. Where that makes few tiles, each row is read as
+    two or four, equal parts of K, and a block adds the products of equal parts. Bound: bytes of b.
+    """
+    kind, tile, fold, biased = operands(key), SWAPPED[key.tile], key.fold, key.given("bias")
+
+    def launch(run, a, b, scale_a, scale_b, bias, d):
+        if a.numel() == 0:
+            schedules.empty_sum(d, bias)
+            return
+        (m, n), c = d.shape, bias if biased else d.view(-1)[:1]
+        a, b = a.view(m * fold, -1), b.view(n * fold, -1)
+        if not kind.blocks:
+            run(b, a, scale_b.view(1), scale_a.view(1), c, d)
+            return
+        turned_a, turned_b = turn(run[1], scale_a.view(m * fold, -1), scale_b.view(n * fold, -1))
+        run[0](b, a, turned_b, turned_a, c, d)
+
+    program = swapped(kind, tile, fold, key.dtype("d"), biased)
+    programs = (program, turned_scales()) if kind.blocks else (program,)
+    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma"))
 
 
 def gemm_fp8_general(key: Key) -> Kernel:
