@@ -77,6 +77,28 @@ def square(call: Call) -> Function:
     return run
 
 
+@peer.serves("MultiHeadAttentionBwdOp")
+@peer.serves("GroupedQueryAttentionBwdOp")
+def square_backward(call: Call) -> Function:
+    """FlashAttention's backward, which fused attention calls; it adds gradients of queries in any order."""
+    causal, length, device = call.params["is_causal"], call["q"].shape[1], call["q"].device
+    seed = torch.zeros(2, dtype=torch.uint64, device=device)  # of a dropout that there is not
+    aten = torch.ops.aten
+
+    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
+        q, k, v, o, do = (t.transpose(1, 2) for t in tensors[:5])
+        given = (do, q, k, v, o, tensors[5])
+        if device.type == "cpu":
+            made = aten._scaled_dot_product_flash_attention_for_cpu_backward(*given, 0.0, causal)
+        else:
+            made = aten._scaled_dot_product_flash_attention_backward(
+                *given, None, None, length, length, 0.0, causal, seed, seed
+            )
+        return tuple(t.transpose(1, 2) for t in made)
+
+    return run
+
+
 def visible(rows: int, columns: int, params: Any, device: torch.device) -> Tensor:
     """Which keys the queries of one sequence see."""
     place = torch.arange(rows, device=device)[:, None] + columns - rows
