@@ -4,7 +4,10 @@ import pytest
 import torch
 
 from tests.kernels.building import build, close, poisoned, randn
+from tileops import targets
 from tileops.kernels import gemm as kernels
+from tileops.kernels.gemm import fp8
+from tileops.kernels.gemm.tiles import Operands
 from tileops.reference import gemm as oracles
 
 LAYOUTS = [(False, True), (False, False), (True, False), (True, True)]
@@ -113,6 +116,19 @@ def test_blocks_that_stay(tile):
     run = build(kernels.gemm_persistent, ("a", "b"), "bfloat16", trans_a=False, trans_b=True, tile=tile)
     for m, n, k in [(8, 8, 8), (2056, 264, 72), (2 * 256 * 9, 128 * 8, 8)]:
         check(run, "bfloat16", m, n, k, False, True)
+
+
+@pytest.mark.parametrize("tile", ["128x128", "64x32"])
+@pytest.mark.parametrize("blocks", [False, True])
+def test_loads_go_on_while_a_float8_result_leaves(tile, blocks):
+    """No barrier of the whole block in the loop over tiles: it would hold up the warps that load."""
+    program = fp8.persistent(
+        Operands("float8_e4m3fn", blocks=blocks), fp8.PERSISTENT[tile], "bfloat16", False
+    )
+    _, found, loop = targets.get("hopper").lower(program).source.partition("for (int turn")
+    assert found
+    assert "tma_load" in loop
+    assert "__syncthreads" not in loop
 
 
 GROUPS = {

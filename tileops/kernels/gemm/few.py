@@ -18,7 +18,7 @@ THREADS, WIDE = 128, 8  # a thread of a dot product loads 8 elements of each row
 ROWS = 4  # rows of the weights of a block of dot products, each of which all threads read together
 
 SWAPPED = {
-    "64x16": Tile(64, 16, 5, 128, 128, blocks=2),
+    "64x16": Tile(64, 16, 4, 128, 128, blocks=2),
     "64x32": Tile(64, 32, 4, 128, 128, blocks=2),
     "64x64": Tile(64, 64, 3, 128, 128, blocks=2),
     "64x64 alone": Tile(64, 64, 6, 128, 128),

@@ -28,7 +28,7 @@ PERSISTENT = {
 """Output tiles by the name that the manifest chooses from their number."""
 
 SWAPPED = {
-    "64x16": Tile(64, 16, 9, 128, DEPTH, blocks=2),
+    "64x16": Tile(64, 16, 8, 128, DEPTH, blocks=2),
     "64x32": Tile(64, 32, 8, 128, DEPTH, blocks=2),
     "64x64": Tile(64, 64, 6, 128, DEPTH, blocks=2),
 }
@@ -90,6 +90,7 @@ def persistent(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
                 multiply(A, B, (SA, SB), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile)
                 finish(chip.acc, (SA, SB), C if biased else None, bx * bn, n, kind, tile)
                 schedules.store(chip.acc, out, D, at, by * bm, bx * bn, tile)
+                schedules.await_store(tile)
 
     return main
 
@@ -190,7 +191,7 @@ def gemm_fp8_persistent(key: Key) -> Kernel:
 def gemm_fp8_swapped(key: Key) -> Kernel:
     """Up to 64 rows of a: they are the columns of a tile whose rows are 64 rows of b.
 
-    TMA loads six to nine steps of 128 elements of K ahead. Where that makes few tiles, each row is read as
+    TMA loads six to eight steps of 128 elements of K ahead. Where that makes few tiles, each row is read as
     two or four, equal parts of K, and a block adds the products of equal parts. Bound: bytes of b.
     """
     kind, tile, fold, biased = operands(key), SWAPPED[key.tile], key.fold, key.given("bias")

@@ -9,6 +9,7 @@ from tileops.kernels.gemm.tiles import F32
 
 SMS = 132
 PANEL = 8  # rows of tiles that are walked together, so that what they load is shared through the L2 cache
+STORED = 4  # a barrier that TileLang does not use itself
 SUM, LOADS = 512, 8  # elements of a block that adds partial products, and how many it loads at a time
 
 
@@ -54,6 +55,17 @@ def store(acc, out, D, at, row, col, tile):
             left = col + piece * width
             T.copy(acc[:, piece * width : (piece + 1) * width], out)
             T.copy(out, D[(*at, slice(row, row + tile.rows), slice(left, left + width))])
+
+
+@T.macro
+def await_store(tile):
+    """The computing threads of a block that stays wait until a result has left shared memory.
+
+    TileLang compares places of results and operands in elements, and where these differ in size it finds that
+    loads for the next tile might overwrite the result. Without this wait it makes all threads wait, so that
+    nothing is loaded meanwhile.
+    """
+    T.sync_threads(STORED, tile.threads)
 
 
 def tiles(m: int, n: int, rows: int, cols: int) -> int:
