@@ -93,7 +93,7 @@ class Row:
         return f'<span title="{", ".join(self.dtypes)}">{" ".join(map(short_dtype, self.dtypes))}</span>'
 
     def _replaces(self) -> str:
-        name = escape(self.spec.ref_api or "").replace(".", ".<wbr>")
+        name = escape(self.spec.ref_api or "").replace(".", ".<wbr>").replace("_", "_<wbr>")
         return f"<code>{name}</code>" if name else ""
 
     def _status(self) -> str:
@@ -124,9 +124,13 @@ def operator_index(group: str | None = None) -> list[str]:
     same = {"family", "status"} if all(spec.implemented for spec in specs.values()) else {"family"}
     columns = [name for name in HEAD if not (group and name in same)]
     rows = [Row(spec) for spec in sorted(specs.values(), key=_order)]
+    widths = "".join(f'<col class="op-col--{name}">' for name in columns)  # else they move as rows arrive
     head = "".join(_head(name, sort=not group) for name in columns)
     body = "".join(row.html(columns) for row in rows)
-    table = f'<table class="op-table op-index"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = (
+        f'<table class="op-table op-index"><colgroup>{widths}</colgroup>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
     return ["", f'<div class="op-index-frame">{"" if group else _form(rows)}{table}</div>', ""]
 
 
@@ -204,7 +208,7 @@ def _select(name: str, title: str, choices: dict[str, str], every: str = "all") 
 
 def link(spec: OpSpec) -> str:
     """The operator's name as a link to its entry, with places for a line to break."""
-    name = "<wbr>".join(words(spec.name))
+    name = "<wbr>".join(words(spec.name)).removesuffix("<wbr>Op") + "Op"
     return f'<autoref identifier="{where.identifier(spec.name)}"><code>{name}</code></autoref>'
 
 
