@@ -11,70 +11,51 @@ has five, but nothing quadratic in memory, no sum through memory, and no order b
 rate.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.attention.core import ROWS, whole_rows
-from tileops.kernels.attention.macros import F32, FLUSH, LOG2E, Mask, dense_rows, hide
+from tileops.kernels.attention.core import whole_rows
+from tileops.kernels.attention.gradients import (
+    Owned,
+    Tiles,
+    key_loop,
+    key_loop_of_pairs,
+    query_loop,
+    query_loop_of_pairs,
+)
+from tileops.kernels.attention.macros import F32, FLUSH, LOG2E, dense_rows
 
-PAD = 128  # what every tile of queries divides
-
-
-class Tiles(NamedTuple):
-    """What shapes a pass.
-
-    Attributes:
-        queries: Queries of a tile.
-        keys: Keys of a tile.
-        width: Head dimension, padded to whole swizzles.
-        stages: Tiles in flight; 0 without TMA.
-        dtype: Of the tensors and of what enters a product.
-        parts: What of "k" and "v" the pass over keys computes.
-    """
-
-    queries: int
-    keys: int
-    width: int
-    stages: int
-    dtype: str
-    parts: str = ""
+PAD = 128  # what every step over queries divides
 
 
 def key_tiles(d: int, dtype: str) -> list[Tiles]:
     """Passes over keys: two warp groups hold 64 keys each; a wide head leaves registers for one gradient."""
     width, tma = -(-d // 64) * 64, whole_rows(d, dtype)
     if width <= 128:
-        return [Tiles(96 if width == 64 else 64, 128, width, 2 * tma, dtype, "kv")]
-    return [Tiles(64, 128, width, tma * (2 if p == "v" or width < 256 else 1), dtype, p) for p in "kv"]
+        return [Tiles(64, 128, width, 2 * tma, dtype, width == 64)]
+    return [Tiles(64, 128, width, tma * (2 if p == "v" or width < 256 else 1), dtype, False, p) for p in "kv"]
 
 
 def query_tiles(d: int, dtype: str) -> Tiles:
-    """The pass over queries."""
+    """The pass over queries: two warp groups hold 64 queries each."""
     width, tma = -(-d // 64) * 64, whole_rows(d, dtype)
-    return Tiles(128, 128 if width <= 128 else 64, width, tma * (2 if width < 256 else 1), dtype)
+    return Tiles(128, 128 if width == 128 else 64, width, tma * (2 if width < 256 else 1), dtype, width == 64)
 
 
 @T.macro
-def keep(x, tile, never, rows):
-    """Keep `tile` from being overwritten before this point (see `macros.hold`)."""
-    if never:
-        for i in T.Parallel(rows):
-            x[i] = T.cast(tile[i % tile.shape[0], 0], F32)
-
-
-@T.macro
-def store(acc, tile, X, b, n0, h, factor, tiles, rows):
+def store(acc, tile, X, mine, factor, tiles, rows):
     """Scale, round once, and write the rows that exist; `tile` is shared memory that is free by now."""
-    for i, j in T.Parallel(rows, tiles.width):
+    n0, b, h, width = mine.first, mine.at[0], mine.at[1], tiles.width
+    for i, j in T.Parallel(rows, width):
         acc[i, j] = acc[i, j] * factor
     if tiles.stages:
         T.copy(acc, tile)
-        T.copy(tile, X[b, n0 : n0 + rows, h, 0 : tiles.width])
+        T.copy(tile, X[b, n0 : n0 + rows, h, 0:width])
     else:
-        T.copy(acc, X[b, n0 : n0 + rows, h, 0 : tiles.width], disable_tma=True)
+        T.copy(acc, X[b, n0 : n0 + rows, h, 0:width], disable_tma=True)
 
 
 @T.macro
@@ -82,101 +63,52 @@ def key_tile(Q, K, V, G, ROW, DK, DV, b, hk, y, right, scale, tiles):
     """Scores are transposed, keys by queries: weights then enter both products from registers.
 
     The late queries come first: blocks that run at a time then read the same ones, whatever keys they own.
-    The weights are computed beside the second product, and their gradients beside the third.
     """
-    s_len, bn, bm, width, tma = Q.shape[1], tiles.keys, tiles.queries, tiles.width, tiles.stages > 0
+    bn, width, tma = tiles.keys, tiles.width, tiles.stages > 0
+    step = tiles.queries * (2 if tiles.pair else 1)
     sk, sv = T.alloc_shared((bn, width), tiles.dtype), T.alloc_shared((bn, width), tiles.dtype)
-    sq, sg = T.alloc_shared((bm, width), tiles.dtype), T.alloc_shared((bm, width), tiles.dtype)
-    row = T.alloc_shared((2, bm), F32)
-    s, p = T.alloc_fragment((bn, bm), F32), T.alloc_fragment((bn, bm), tiles.dtype)
-    g, w = T.alloc_fragment((bn, bm), F32), T.alloc_fragment((bn, bm), tiles.dtype)
     dk, dv = T.alloc_fragment((bn, width), F32), T.alloc_fragment((bn, width), F32)
-    low = T.alloc_fragment((bn,), F32)
     group = T.truncdiv(Q.shape[2], K.shape[2])
-    n0 = y * bn
-    last = T.ceildiv(s_len, bm) - 1
-    count = last + 1 - T.truncdiv(T.max(0, n0 - right), bm)
-    dense_rows(K, sk, (b, hk), n0, bn, width, tma)
+    mine = Owned(y * bn, (b, hk), right, scale)
+    last = T.ceildiv(Q.shape[1], step) - 1
+    count = last + 1 - T.truncdiv(T.max(0, mine.first - right), step)
+    dense_rows(K, sk, mine.at, mine.first, bn, width, tma)
     if "k" in tiles.parts:
-        dense_rows(V, sv, (b, hk), n0, bn, width, tma)
+        dense_rows(V, sv, mine.at, mine.first, bn, width, tma)
         T.clear(dk)
     if "v" in tiles.parts:
         T.clear(dv)
-    for t in T.Pipelined(count * group, num_stages=tiles.stages):
-        hq = hk * group + T.truncdiv(t, count)
-        m0 = (last - T.truncmod(t, count)) * bm
-        dense_rows(Q, sq, (b, hq), m0, bm, width, tma)
-        dense_rows(G, sg, (b, hq), m0, bm, width, tma)
-        T.copy(ROW[b, hq, 0:2, m0 : m0 + bm], row)
-        T.wgmma_gemm(sk, sq, s, transpose_B=True, clear_accum=True, policy=ROWS)
-        if "k" in tiles.parts:
-            T.wgmma_gemm(sv, sg, g, transpose_B=True, clear_accum=True, policy=ROWS)
-            T.wait_wgmma(1)
-        else:
-            T.wait_wgmma(0)
-        if n0 + bn - 1 > m0 + right:
-            for i, j in T.Parallel(bn, bm):
-                s[i, j] = T.if_then_else(n0 + i <= m0 + j + right, s[i, j], -T.infinity(F32))
-        for i, j in T.Parallel(bn, bm):
-            s[i, j] = T.exp2(s[i, j] * (scale * LOG2E) - row[0, j])
-        if "v" in tiles.parts:
-            T.copy(s, p)
-            T.wgmma_gemm(p, sg, dv, policy=ROWS)
-        if "k" in tiles.parts:
-            if "v" in tiles.parts:
-                T.wait_wgmma(1)
-            else:
-                T.wait_wgmma(0)
-            for i, j in T.Parallel(bn, bm):
-                g[i, j] = s[i, j] * (g[i, j] - row[1, j])
-            T.copy(g, w)
-            T.wgmma_gemm(w, sq, dk, policy=ROWS)
-        T.wait_wgmma(0)
-        keep(low, sq, scale < 0.0, bn)
-        keep(low, sg, scale < 0.0, bn)
+    if tiles.pair:
+        key_loop_of_pairs(Q, G, ROW, sk, sv, dk, dv, (hk * group, group), last, count, mine, tiles)
+    else:
+        key_loop(Q, G, ROW, sk, sv, dk, dv, (hk * group, group), last, count, mine, tiles)
     if "k" in tiles.parts:
-        store(dk, sk, DK, b, n0, hk, scale, tiles, bn)
+        store(dk, sk, DK, mine, scale, tiles, bn)
     if "v" in tiles.parts:
-        store(dv, sv, DV, b, n0, hk, 1.0, tiles, bn)
+        store(dv, sv, DV, mine, 1.0, tiles, bn)
 
 
 @T.macro
 def query_tile(Q, K, V, G, ROW, DQ, b, hq, y, right, scale, tiles):
     """Late queries, which see the most keys when causal, start first."""
-    s_len, bn, bm, width, tma = Q.shape[1], tiles.keys, tiles.queries, tiles.width, tiles.stages > 0
-    sk, sv = T.alloc_shared((bn, width), tiles.dtype), T.alloc_shared((bn, width), tiles.dtype)
+    bm, width, tma = tiles.queries, tiles.width, tiles.stages > 0
     sq, sg = T.alloc_shared((bm, width), tiles.dtype), T.alloc_shared((bm, width), tiles.dtype)
-    s, g = T.alloc_fragment((bm, bn), F32), T.alloc_fragment((bm, bn), F32)
-    w, dq = T.alloc_fragment((bm, bn), tiles.dtype), T.alloc_fragment((bm, width), F32)
-    lse, delta, low = (T.alloc_fragment((bm,), F32) for _ in range(3))
+    dq = T.alloc_fragment((bm, width), F32)
+    lse, delta = T.alloc_fragment((bm,), F32), T.alloc_fragment((bm,), F32)
+    m0 = (T.ceildiv(Q.shape[1], bm) - 1 - y) * bm
     hk = T.truncdiv(hq, T.truncdiv(Q.shape[2], K.shape[2]))
-    m0 = (T.ceildiv(s_len, bm) - 1 - y) * bm
-    mask = Mask(0, m0, 1, s_len, s_len, right)
+    steps = T.ceildiv(T.min(Q.shape[1], m0 + bm + right), tiles.keys * (2 if tiles.pair else 1))
     dense_rows(Q, sq, (b, hq), m0, bm, width, tma)
     dense_rows(G, sg, (b, hq), m0, bm, width, tma)
     for i in T.Parallel(bm):
         lse[i] = ROW[b, hq, 0, m0 + i]
         delta[i] = ROW[b, hq, 1, m0 + i]
     T.clear(dq)
-    for t in T.Pipelined(T.ceildiv(T.min(s_len, m0 + bm + right), bn), num_stages=tiles.stages):
-        n0 = t * bn
-        dense_rows(K, sk, (b, hk), n0, bn, width, tma)
-        T.wgmma_gemm(sq, sk, s, transpose_B=True, clear_accum=True, policy=ROWS)
-        dense_rows(V, sv, (b, hk), n0, bn, width, tma)
-        T.wgmma_gemm(sg, sv, g, transpose_B=True, clear_accum=True, policy=ROWS)
-        T.wait_wgmma(1)
-        hide(s, mask, n0, bm, bn)
-        for i, j in T.Parallel(bm, bn):
-            s[i, j] = T.exp2(s[i, j] * (scale * LOG2E) - lse[i])
-        T.wait_wgmma(0)
-        for i, j in T.Parallel(bm, bn):
-            g[i, j] = s[i, j] * (g[i, j] - delta[i])
-        T.copy(g, w)
-        T.wgmma_gemm(w, sk, dq, policy=ROWS)
-        T.wait_wgmma(0)
-        keep(low, sk, scale < 0.0, bm)
-        keep(low, sv, scale < 0.0, bm)
-    store(dq, sq, DQ, b, m0, hq, scale, tiles, bm)
+    if tiles.pair:
+        query_loop_of_pairs(K, V, sq, sg, dq, lse, delta, steps, Owned(m0, (b, hk), right, scale), tiles)
+    else:
+        query_loop(K, V, sq, sg, dq, lse, delta, steps, Owned(m0, (b, hk), right, scale), tiles)
+    store(dq, sq, DQ, Owned(m0, (b, hq), right, scale), scale, tiles, bm)
 
 
 def shapes(d: int) -> tuple[Any, Any, Any]:
