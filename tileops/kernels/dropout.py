@@ -9,7 +9,8 @@ import math
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.rows import F32, ITEM_SIZE, wide_access
+from tileops.kernels.elements import ITEM_SIZE, wide
+from tileops.kernels.rows import F32
 
 U32, U64 = "uint32", "uint64"
 THREADS, LANE = 256, 8  # of a block; elements of a thread, two draws of the generator
@@ -77,4 +78,4 @@ def dropout(key: Key) -> Kernel:
         p = p if training else 0.0
         run(x.view(-1), y.view(-1), math.ceil(p * 2**24), 1.0 - p, seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF)
 
-    return Kernel(main, launch=launch, claims=wide_access(8 if key.aligned else 1, dtype))
+    return Kernel(main, launch=launch, claims=wide(dtype, key.aligned))

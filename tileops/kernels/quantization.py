@@ -7,7 +7,8 @@ their sign the order is the same, and a NaN is above everything, where a maximum
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.rows import F32, row_tile, wide_access
+from tileops.kernels.elements import wide
+from tileops.kernels.rows import F32, row_tile
 
 E4M3, E4M3_MAX, FLOOR = "float8_e4m3fn", 448.0, 1e-4
 MAGNITUDE = 0x7FFFFFFF  # all bits of a float32 but its sign
@@ -62,7 +63,7 @@ def fp8_quant(key: Key) -> Kernel:
     def launch(run, x, scale, y, n):
         run(x.view(-1, n), scale.view(-1), y.view(-1, n))
 
-    return Kernel(main, launch=launch, claims=wide_access(8 if key.aligned else 1, dtype))
+    return Kernel(main, launch=launch, claims=wide(dtype, key.aligned))
 
 
 def fp8_quant_long(key: Key) -> Kernel:
@@ -92,4 +93,4 @@ def fp8_quant_long(key: Key) -> Kernel:
     def launch(run, x, scale, y, n):
         run(x.view(-1, n), scale.view(-1), y.view(-1, n))
 
-    return Kernel(main, launch=launch, claims=wide_access(8 if key.aligned else 1, dtype))
+    return Kernel(main, launch=launch, claims=wide(dtype, key.aligned))

@@ -17,7 +17,8 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.rows import F32, ITEM_SIZE
+from tileops.kernels.elements import ITEM_SIZE, wide
+from tileops.kernels.rows import F32
 
 F64, I64, U64, U32 = "float64", "int64", "uint64", "uint32"
 THREADS, VECTORS = 256, 512  # of a block: threads, and accesses to each half of its rows
@@ -182,8 +183,8 @@ def _rope(
         given = [t for t in others if t is not None]
         run(whole(x), *given, whole(y), limit, *schedule(2 * half, *params))
 
-    access = {"int32": "*(int4*)", "int64": "*(longlong2*)", "float32": "*(float4*)"}.get(stored, "*(uint4*)")
-    return Kernel(main, launch=launch, claims=("exp(", *([access] if vector > 1 else [])))
+    access = [f"*({spelling}*)" for spelling in wide(stored, vector > 1)]
+    return Kernel(main, launch=launch, claims=("exp(", *access))
 
 
 def rope_neox(key: Key) -> Kernel:

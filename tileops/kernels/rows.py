@@ -8,14 +8,15 @@ from typing import Any
 
 import tilelang.language as T
 
+from tileops.kernels.elements import vector_of
+
 F32 = "float32"
-ITEM_SIZE = {"float16": 2, "bfloat16": 2, "float32": 4}
 FLUSH = {"tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction; results below 2^-126 are 0
 
 
 def row_tile(n: int, dtype: str, values: int = 16) -> tuple[int, int, int]:
     """Rows, padded row length and threads of a block: 16-byte accesses, `values` elements a thread or so."""
-    vector = 16 // ITEM_SIZE[dtype]
+    vector = vector_of(dtype)
     if n <= 128 * vector:
         width = max(vector, 1 << (n - 1).bit_length())
         return 256 * vector // width, width, 128
@@ -24,10 +25,10 @@ def row_tile(n: int, dtype: str, values: int = 16) -> tuple[int, int, int]:
     return 1, -(-n // span) * span, threads
 
 
-def wide_access(n: int, dtype: str) -> tuple[str, ...]:
-    """What the generated source must show: 16-byte accesses wherever the row length allows them."""
-    vector = 16 // ITEM_SIZE[dtype]
-    return () if n % vector else ("uint4",) if vector == 8 else ("float4",)
+def split(tiles: int, most: int) -> tuple[int, int]:
+    """(pieces, tiles of each) for tiles in a row, of which at most so many pieces are to be made."""
+    each = -(-tiles // min(tiles, max(1, most)))
+    return -(-tiles // each), each
 
 
 @T.macro

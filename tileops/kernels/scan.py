@@ -12,16 +12,10 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
+from tileops.kernels.elements import FLOATS, UNCHECKED, plain, stored, vector_of, wide
+from tileops.kernels.rows import split
 
-SIZES = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "int16": 2, "int64": 8}
-FLOATS = ("float16", "bfloat16", "float32")
-WIDE = {"float32": "float4", "int8": "int4", "int16": "int4", "int32": "int4", "int64": "longlong2"}
-UNCHECKED = {"tl.disable_safe_memory_legalize": True}  # bounds are written where memory is read and written
-BLOCK, EACH, GROUP = (
-    128,
-    16,
-    16,
-)  # threads; neighbours of a thread in a row; lanes whose totals one thread joins
+BLOCK, EACH, GROUP = 128, 16, 16  # threads; neighbours of a thread in a row; lanes whose totals one joins
 ACROSS, BATCH = 64, 8  # threads across columns, and rows in flight
 BLOCKS, PIECES = 1024, 64  # that a split aims at, and the pieces of a column at most
 
@@ -87,190 +81,156 @@ def operands(key: Key) -> tuple[str, str, str, Callable[[Any, Any], Any], Any, C
     acc = "float32" if dtype in FLOATS else "int64"
     join, empty = SCANS[key.op]
     out = dtype if dtype in FLOATS else acc
-    return "uint8" if dtype == "bool" else dtype, out, acc, join, T.cast(empty, acc), lambda x: T.cast(x, acc)
-
-
-def plain(x: torch.Tensor) -> torch.Tensor:
-    """A tensor as programs see it: there are no vectors of bool."""
-    return x.view(torch.uint8) if x.dtype is torch.bool else x
-
-
-def split(tiles: int, blocks: int, most: int) -> tuple[int, int]:
-    """(pieces, tiles of each): enough blocks to fill the chip."""
-    each = -(-tiles // min(tiles, most, max(1, BLOCKS // blocks)))
-    return -(-tiles // each), each
+    return stored(dtype), out, acc, join, T.cast(empty, acc), lambda x: T.cast(x, acc)
 
 
 def scan_rows(key: Key) -> Kernel:
-    """Scans rows: 128 threads of 16 neighbours each, for one row or for 16 short ones.
-
-    Longer than 80 lines because its two programs share their sizes.
-    """
+    """Scans rows: 128 threads of 16 neighbours each, for one row or for 16 short ones."""
     dtype, out, acc, join, empty, load = operands(key)
-    width = 16 // SIZES.get(dtype, 4) if key.aligned else 1
+    width = vector_of(dtype, key.aligned)
     lanes = 8 if key.short else BLOCK
     rows, batch, tile = BLOCK // lanes, EACH // width, lanes * EACH
     shape = (rows, lanes, batch, width)
     m, pieces = T.dynamic("m", "int64"), T.dynamic("pieces")
     n = T.dynamic("n16", "int64") * 16 if key.aligned else T.dynamic("n", "int64")
 
-    @T.prim_func
-    def totals(X: T.Tensor((m, n), dtype), P: T.Tensor((m, pieces), acc), tiles: T.int64):
-        with T.Kernel(T.ceildiv(m, rows), pieces, threads=BLOCK) as (bx, part):
-            x, s = T.alloc_fragment(shape, dtype), T.alloc_fragment(shape, acc)
-            run, pre, carry = (T.alloc_fragment((rows, lanes), acc) for _ in range(3))
-            ours, groups = T.alloc_shared((rows, lanes), acc), T.alloc_shared((rows, lanes), acc)
-            T.annotate_layout({t: lanes_of_row(t.shape) for t in (x, s, run, pre, carry)})
-            for a, b in T.Parallel(rows, lanes):
-                run[a, b] = empty
-                carry[a, b] = empty
-            for i in T.serial(T.min(tiles, T.ceildiv(n - part * tiles * tile, tile))):
-                for a, b, u, v in T.Parallel(*shape):
-                    at = (part * tiles + i) * tile + (b * batch + u) * width
-                    there = (at < n) & (bx * rows + a < m)
-                    x[a, b, u, v] = T.if_then_else(there, X[bx * rows + a, at + v], T.cast(0, dtype))
-                for u in T.unroll(batch):
-                    for v in T.unroll(width):
-                        for a, b in T.Parallel(rows, lanes):
-                            at = (part * tiles + i) * tile + (b * batch + u) * width
-                            run[a, b] = join(run[a, b], T.if_then_else(at < n, load(x[a, b, u, v]), empty))
-            before(join, empty, run, pre, carry, ours, groups, rows, lanes)
-            for a, b in T.Parallel(rows, lanes):
-                if (b == 0) & (bx * rows + a < m):
-                    P[bx * rows + a, part] = carry[a, b]
-
-    @T.prim_func
-    def scan(
-        X: T.Tensor((m, n), dtype),
-        P: T.Tensor((m, pieces), acc),
-        Y: T.Tensor((m, n), out),
-        tiles: T.int64,
-    ):
-        with T.Kernel(T.ceildiv(m, rows), pieces, threads=BLOCK) as (bx, part):
-            x, s, y = (T.alloc_fragment(shape, t) for t in (dtype, acc, out))
-            run, pre, carry = (T.alloc_fragment((rows, lanes), acc) for _ in range(3))
-            ours, groups = T.alloc_shared((rows, lanes), acc), T.alloc_shared((rows, lanes), acc)
-            T.annotate_layout({t: lanes_of_row(t.shape) for t in (x, s, y, run, pre, carry)})
-            for a, b in T.Parallel(rows, lanes):
-                run[a, b] = empty
-                carry[a, b] = empty
-            for i in T.serial(T.ceildiv(part, lanes)):
-                for a, b in T.Parallel(rows, lanes):
-                    there = (i * lanes + b < part) & (bx * rows + a < m)
-                    run[a, b] = join(run[a, b], T.if_then_else(there, P[bx * rows + a, i * lanes + b], empty))
-            if part > 0:
-                before(join, empty, run, pre, carry, ours, groups, rows, lanes)
-            for i in T.serial(T.min(tiles, T.ceildiv(n - part * tiles * tile, tile))):
-                for a, b, u, v in T.Parallel(*shape):
-                    at = (part * tiles + i) * tile + (b * batch + u) * width
-                    there = (at < n) & (bx * rows + a < m)
-                    x[a, b, u, v] = T.if_then_else(there, X[bx * rows + a, at + v], T.cast(0, dtype))
+    def program(totals: bool) -> Any:
+        @T.prim_func
+        def main(
+            X: T.Tensor((m, n), dtype),
+            P: T.Tensor((m, pieces), acc),
+            Y: False if totals else T.Tensor((m, n), out),
+            tiles: T.int64,
+        ):
+            with T.Kernel(T.ceildiv(m, rows), pieces, threads=BLOCK) as (bx, part):
+                x, s, y = (T.alloc_fragment(shape, t) for t in (dtype, acc, out))
+                run, pre, carry = (T.alloc_fragment((rows, lanes), acc) for _ in range(3))
+                ours, groups = T.alloc_shared((rows, lanes), acc), T.alloc_shared((rows, lanes), acc)
+                T.annotate_layout({t: lanes_of_row(t.shape) for t in (x, s, y, run, pre, carry)})
                 for a, b in T.Parallel(rows, lanes):
                     run[a, b] = empty
-                scan_lanes(join, load, x, s, run, shape)
-                before(join, empty, run, pre, carry, ours, groups, rows, lanes)
-                for a, b, u, v in T.Parallel(*shape):
-                    y[a, b, u, v] = T.cast(join(pre[a, b], s[a, b, u, v]), out)
-                for a, b, u, v in T.Parallel(*shape):
-                    at = (part * tiles + i) * tile + (b * batch + u) * width
-                    if (at < n) & (bx * rows + a < m):
-                        Y[bx * rows + a, at + v] = y[a, b, u, v]
+                    carry[a, b] = empty
+                if not totals:
+                    for i in T.serial(T.ceildiv(part, lanes)):
+                        for a, b in T.Parallel(rows, lanes):
+                            there = (i * lanes + b < part) & (bx * rows + a < m)
+                            kept = T.if_then_else(there, P[bx * rows + a, i * lanes + b], empty)
+                            run[a, b] = join(run[a, b], kept)
+                    if part > 0:
+                        before(join, empty, run, pre, carry, ours, groups, rows, lanes)
+                for i in T.serial(T.min(tiles, T.ceildiv(n - part * tiles * tile, tile))):
+                    for a, b, u, v in T.Parallel(*shape):
+                        at = (part * tiles + i) * tile + (b * batch + u) * width
+                        there = (at < n) & (bx * rows + a < m)
+                        x[a, b, u, v] = T.if_then_else(there, X[bx * rows + a, at + v], T.cast(0, dtype))
+                    if totals:
+                        for u in T.unroll(batch):
+                            for v in T.unroll(width):
+                                for a, b in T.Parallel(rows, lanes):
+                                    at = (part * tiles + i) * tile + (b * batch + u) * width
+                                    value = T.if_then_else(at < n, load(x[a, b, u, v]), empty)
+                                    run[a, b] = join(run[a, b], value)
+                    else:
+                        for a, b in T.Parallel(rows, lanes):
+                            run[a, b] = empty
+                        scan_lanes(join, load, x, s, run, shape)
+                        before(join, empty, run, pre, carry, ours, groups, rows, lanes)
+                        for a, b, u, v in T.Parallel(*shape):
+                            y[a, b, u, v] = T.cast(join(pre[a, b], s[a, b, u, v]), out)
+                        for a, b, u, v in T.Parallel(*shape):
+                            at = (part * tiles + i) * tile + (b * batch + u) * width
+                            if (at < n) & (bx * rows + a < m):
+                                Y[bx * rows + a, at + v] = y[a, b, u, v]
+                if totals:
+                    before(join, empty, run, pre, carry, ours, groups, rows, lanes)
+                    for a, b in T.Parallel(rows, lanes):
+                        if (b == 0) & (bx * rows + a < m):
+                            P[bx * rows + a, part] = carry[a, b]
+
+        return main
 
     def launch(run, x, y, fold):
         n = fold[1]
-        m = x.numel() // n
-        x = plain(x).view(m, n)
-        pieces, tiles = split(-(-n // tile), -(-m // rows), 1 if key.short else BLOCKS)
+        x = plain(x).view(-1, n)
+        m = x.shape[0]
+        pieces, tiles = split(-(-n // tile), 1 if key.short else BLOCKS // -(-m // rows))
         p = torch.empty((m, pieces), dtype=getattr(torch, acc), device=x.device)
         if pieces > 1:
             run[0](x, p, tiles)
         run[1](x, p, y.view(m, n), tiles)
 
-    claims = (WIDE.get(dtype, "uint4"),) if key.aligned else ()
-    return Kernel(totals, scan, launch=launch, claims=claims, pass_configs=UNCHECKED)
+    return _kernel(key, program, launch)
 
 
 def scan_columns(key: Key) -> Kernel:
-    """Scans columns: a thread walks 16 bytes of neighbouring ones, eight rows at a time.
-
-    Longer than 80 lines because its two programs share their sizes.
-    """
+    """Scans columns: a thread walks 16 bytes of neighbouring ones, eight rows at a time."""
     dtype, out, acc, join, empty, load = operands(key)
-    width = 16 // SIZES.get(dtype, 4) if key.aligned else 1
+    width = vector_of(dtype, key.aligned)
     shape, lanes, cols = (BATCH, ACROSS, width), (ACROSS, width), ACROSS * width
     outer, n, pieces = T.dynamic("outer", "int64"), T.dynamic("n"), T.dynamic("pieces")
     inner = T.dynamic("inner16", "int64") * 16 if key.aligned else T.dynamic("inner", "int64")
 
-    @T.prim_func
-    def totals(
-        X: T.Tensor((outer, n, inner), dtype),
-        P: T.Tensor((outer, pieces, inner), acc),
-        tiles: T.int32,
-        blocks: T.int32,
-    ):
-        with T.Kernel(T.cast(outer, "int32") * blocks, pieces, threads=ACROSS) as (bx, part):
-            x, run = T.alloc_fragment(shape, dtype), T.alloc_fragment(lanes, acc)
-            T.annotate_layout({t: lanes_across(t.shape) for t in (x, run)})
-            o, c = T.truncdiv(bx, blocks), T.cast(T.truncmod(bx, blocks), "int64") * cols
-            for b, j in T.Parallel(*lanes):
-                run[b, j] = empty
-            for i in T.serial(tiles):
-                for u, b, j in T.Parallel(*shape):
-                    row = (part * tiles + i) * BATCH + u
-                    there = (row < n) & (c + b * width < inner)
-                    x[u, b, j] = T.if_then_else(there, X[o, row, c + b * width + j], T.cast(0, dtype))
-                for u in T.unroll(BATCH):
-                    for b, j in T.Parallel(*lanes):
-                        row = (part * tiles + i) * BATCH + u
-                        run[b, j] = join(run[b, j], T.if_then_else(row < n, load(x[u, b, j]), empty))
-            for b, j in T.Parallel(*lanes):
-                if c + b * width < inner:
-                    P[o, part, c + b * width + j] = run[b, j]
-
-    @T.prim_func
-    def scan(
-        X: T.Tensor((outer, n, inner), dtype),
-        P: T.Tensor((outer, pieces, inner), acc),
-        Y: T.Tensor((outer, n, inner), out),
-        tiles: T.int32,
-        blocks: T.int32,
-    ):
-        with T.Kernel(T.cast(outer, "int32") * blocks, pieces, threads=ACROSS) as (bx, part):
-            x, y, run = (
-                T.alloc_fragment(shape, dtype),
-                T.alloc_fragment(shape, out),
-                T.alloc_fragment(lanes, acc),
-            )
-            T.annotate_layout({t: lanes_across(t.shape) for t in (x, y, run)})
-            o, c = T.truncdiv(bx, blocks), T.cast(T.truncmod(bx, blocks), "int64") * cols
-            for b, j in T.Parallel(*lanes):
-                run[b, j] = empty
-            for s in T.serial(part):
+    def program(totals: bool) -> Any:
+        @T.prim_func
+        def main(
+            X: T.Tensor((outer, n, inner), dtype),
+            P: T.Tensor((outer, pieces, inner), acc),
+            Y: False if totals else T.Tensor((outer, n, inner), out),
+            tiles: T.int32,
+            blocks: T.int32,
+        ):
+            with T.Kernel(T.cast(outer, "int32") * blocks, pieces, threads=ACROSS) as (bx, part):
+                x, y = T.alloc_fragment(shape, dtype), T.alloc_fragment(shape, out)
+                run = T.alloc_fragment(lanes, acc)
+                T.annotate_layout({t: lanes_across(t.shape) for t in (x, y, run)})
+                o, c = T.truncdiv(bx, blocks), T.cast(T.truncmod(bx, blocks), "int64") * cols
                 for b, j in T.Parallel(*lanes):
-                    there = c + b * width < inner
-                    run[b, j] = join(run[b, j], T.if_then_else(there, P[o, s, c + b * width + j], empty))
-            for i in T.serial(tiles):
-                for u, b, j in T.Parallel(*shape):
-                    row = (part * tiles + i) * BATCH + u
-                    there = (row < n) & (c + b * width < inner)
-                    x[u, b, j] = T.if_then_else(there, X[o, row, c + b * width + j], T.cast(0, dtype))
-                for u in T.unroll(BATCH):
+                    run[b, j] = empty
+                if not totals:
+                    for s in T.serial(part):
+                        for b, j in T.Parallel(*lanes):
+                            there = c + b * width < inner
+                            kept = T.if_then_else(there, P[o, s, c + b * width + j], empty)
+                            run[b, j] = join(run[b, j], kept)
+                for i in T.serial(tiles):
+                    for u, b, j in T.Parallel(*shape):
+                        row = (part * tiles + i) * BATCH + u
+                        there = (row < n) & (c + b * width < inner)
+                        x[u, b, j] = T.if_then_else(there, X[o, row, c + b * width + j], T.cast(0, dtype))
+                    for u in T.unroll(BATCH):
+                        for b, j in T.Parallel(*lanes):
+                            if totals:
+                                row = (part * tiles + i) * BATCH + u
+                                value = T.if_then_else(row < n, load(x[u, b, j]), empty)
+                                run[b, j] = join(run[b, j], value)
+                            else:
+                                run[b, j] = join(run[b, j], load(x[u, b, j]))
+                                y[u, b, j] = T.cast(run[b, j], out)
+                    if not totals:
+                        for u, b, j in T.Parallel(*shape):
+                            row = (part * tiles + i) * BATCH + u
+                            if (row < n) & (c + b * width < inner):
+                                Y[o, row, c + b * width + j] = y[u, b, j]
+                if totals:
                     for b, j in T.Parallel(*lanes):
-                        run[b, j] = join(run[b, j], load(x[u, b, j]))
-                        y[u, b, j] = T.cast(run[b, j], out)
-                for u, b, j in T.Parallel(*shape):
-                    row = (part * tiles + i) * BATCH + u
-                    if (row < n) & (c + b * width < inner):
-                        Y[o, row, c + b * width + j] = y[u, b, j]
+                        if c + b * width < inner:
+                            P[o, part, c + b * width + j] = run[b, j]
+
+        return main
 
     def launch(run, x, y, fold):
         outer, n, inner = fold
         x, blocks = plain(x).view(fold), -(-inner // cols)
-        pieces, tiles = split(-(-n // BATCH), outer * blocks, PIECES)
+        pieces, tiles = split(-(-n // BATCH), min(PIECES, BLOCKS // (outer * blocks)))
         p = torch.empty((outer, pieces, inner), dtype=getattr(torch, acc), device=x.device)
         if pieces > 1:
             run[0](x, p, tiles, blocks)
         run[1](x, p, y.view(fold), tiles, blocks)
 
-    claims = (WIDE.get(dtype, "uint4"),) if key.aligned else ()
-    return Kernel(totals, scan, launch=launch, claims=claims, pass_configs=UNCHECKED)
+    return _kernel(key, program, launch)
+
+
+def _kernel(key: Key, program: Callable[[bool], Any], launch: Callable[..., None]) -> Kernel:
+    """Programs of the totals of pieces, and of the scan that starts from them."""
+    claims = wide(key.dtype("input"), key.aligned)
+    return Kernel(program(True), program(False), launch=launch, claims=claims, pass_configs=UNCHECKED)

@@ -41,11 +41,7 @@ class CumsumFwdOp(Op):
     """
 
     def __init__(
-        self,
-        *,
-        dim: int = -1,
-        target: str | None = None,
-        implementation: str | None = None,
+        self, *, dim: int = -1, target: str | None = None, implementation: str | None = None
     ) -> None:
         super().__init__(target=target, implementation=implementation, dim=dim)
 
@@ -93,11 +89,7 @@ class CumprodFwdOp(Op):
     """
 
     def __init__(
-        self,
-        *,
-        dim: int = -1,
-        target: str | None = None,
-        implementation: str | None = None,
+        self, *, dim: int = -1, target: str | None = None, implementation: str | None = None
     ) -> None:
         super().__init__(target=target, implementation=implementation, dim=dim)
 

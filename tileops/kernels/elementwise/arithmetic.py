@@ -1,8 +1,8 @@
 """What each operator of two or three operands does to one element.
 
-`BINARY` and `TERNARY` take the elements as they lie in memory (a bool is a byte), the number of the launch,
-and the operands' dtype. Floats are computed in float32. Integers wrap: they are added and multiplied without
-a sign, which is defined at the ends of their range.
+`OPERATORS` take the elements as they lie in memory (a bool is a byte), of two the number of the launch, and
+the operands' dtype. Floats are computed in float32. Integers wrap: they are added and multiplied without a
+sign, which is defined at the ends of their range.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 
 import tilelang.language as T
 
-FLOATS = ("float16", "bfloat16", "float32")
+from tileops.kernels.elements import FLOATS
 
 
 def number(x: Any, dtype: str) -> Any:
@@ -57,13 +57,7 @@ def integer_quotient(a, b, wide, signless, rest):
 
     Variables, and not one expression: TileLang would try for seconds to simplify it.
     """
-    x, y, d, q, r = (
-        T.alloc_var(wide),
-        T.alloc_var(wide),
-        T.alloc_var(wide),
-        T.alloc_var(wide),
-        T.alloc_var(wide),
-    )
+    x, y, d, q, r = (T.alloc_var(wide) for _ in range(5))
     x = a
     y = b
     d = T.if_then_else(y == 0, T.cast(1, wide), T.if_then_else(y == -1, T.cast(1, wide), y))
@@ -87,12 +81,7 @@ def integer_quotient(a, b, wide, signless, rest):
 @T.macro
 def float_quotient(a, b, rest):
     """The same of floats, from the exact remainder."""
-    x, y, q, r = (
-        T.alloc_var("float32"),
-        T.alloc_var("float32"),
-        T.alloc_var("float32"),
-        T.alloc_var("float32"),
-    )
+    x, y, q, r = (T.alloc_var("float32") for _ in range(4))
     x = a
     y = b
     r = T.fmod(x, y)
@@ -192,7 +181,7 @@ def prelu(a: Any, weight: Any, *_: Any) -> Any:
     return T.if_then_else(x > 0.0, x, T.cast(weight, "float32") * x)
 
 
-BINARY: dict[str, Callable[..., Any]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "Add": add,
     "Sub": lambda a, b, alpha, dtype: add(a, b, alpha, dtype, -1),
     "Mul": multiply,
@@ -218,13 +207,9 @@ BINARY: dict[str, Callable[..., Any]] = {
     "BitwiseXor": lambda a, b, *_: T.bitwise_xor(a, b),
     "MaskedFillScalar": lambda a, mask, value, _: T.if_then_else(mask != 0, T.cast(value, a.dtype), a),
     "Prelu": prelu,
-}
-"""By operator: (a, b, the launch's number, dtype) to the result."""
-
-TERNARY: dict[str, Callable[..., Any]] = {
     "LerpTensor": lambda a, b, weight, _: lerp(a, b, T.cast(weight, "float32")),
     "Where": lambda condition, a, b, _: T.if_then_else(condition != 0, a, b),
     "MaskedFill": lambda a, mask, value, _: T.if_then_else(mask != 0, value, a),
     "Clamp": lambda a, low, high, dtype: extreme(extreme(a, low, dtype, True), high, dtype, False),
 }
-"""By operator: (a, b, c, dtype) to the result."""
+"""By operator: (a, b, a third or the launch's number, dtype) to the result."""

@@ -3,8 +3,9 @@
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
+from tileops.kernels.elements import ITEM_SIZE, vector_of, wide
 from tileops.kernels.elementwise.expressions import gelu, gelu_tanh, silu
-from tileops.kernels.elementwise.unary import F32, ITEM_SIZE, THREADS, WIDE
+from tileops.kernels.elementwise.unary import F32, THREADS
 
 ACTIVATIONS = {"SiluAndMul": silu, "GeluAndMul": gelu, "GeluTanhAndMul": gelu_tanh}
 
@@ -16,7 +17,7 @@ def gated(key: Key) -> Kernel:
     wide accesses.
     """
     activation, dtype = ACTIVATIONS[key.op.removesuffix("FwdOp")], key.dtype("x")
-    block, half = THREADS * 16 // ITEM_SIZE[dtype], ITEM_SIZE[dtype] < 4
+    block, half = THREADS * vector_of(dtype), ITEM_SIZE[dtype] < 4
     m, n = T.dynamic("m", "int64"), T.dynamic("n8") * 8 if key.aligned else T.dynamic("n")
 
     @T.prim_func
@@ -33,4 +34,4 @@ def gated(key: Key) -> Kernel:
     def launch(run, x, y):
         run(x.view(-1, y.shape[1]), y)
 
-    return Kernel(main, launch=launch, claims=(WIDE.get(dtype, "uint4"),) if key.aligned else ())
+    return Kernel(main, launch=launch, claims=wide(dtype, key.aligned))

@@ -5,7 +5,8 @@ import math
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.elementwise.unary import F32, ITEM_SIZE, THREADS, WIDE
+from tileops.kernels.elements import ITEM_SIZE, vector_of, wide
+from tileops.kernels.elementwise.unary import F32, THREADS
 
 ROWS, COLUMNS = 32, 256
 
@@ -13,7 +14,7 @@ ROWS, COLUMNS = 32, 256
 def alibi(key: Key) -> Kernel:
     """Tiles of several rows of one head, written 16 bytes at a time."""
     dtype = key.dtype("output")
-    rows, block = 4, THREADS * 16 // ITEM_SIZE[dtype]
+    rows, block = 4, THREADS * vector_of(dtype)
     heads, s = T.dynamic("heads"), T.dynamic("s8") * 8 if key.aligned else T.dynamic("s")
 
     @T.prim_func
@@ -27,7 +28,7 @@ def alibi(key: Key) -> Kernel:
                 y[h, i, j] = T.cast(-slope * T.abs(distance), dtype)
             T.copy(y, Y[head, bi * rows, bj * block])
 
-    return Kernel(main, launch=lambda run, y: run(y), claims=_claims(key))
+    return Kernel(main, launch=lambda run, y: run(y), claims=wide(dtype, key.aligned))
 
 
 def sinusoidal(key: Key) -> Kernel:
@@ -59,19 +60,15 @@ def sinusoidal(key: Key) -> Kernel:
                 y[i, j] = T.cast(T.if_then_else(j % 2 == 0, sine(angle), cosine(angle)), dtype)
             T.copy(y, Y[bt * ROWS, bc * COLUMNS])
 
-    return Kernel(main, launch=lambda run, y: run(y), claims=_claims(key))
+    return Kernel(main, launch=lambda run, y: run(y), claims=wide(dtype, key.aligned))
 
 
 def _wide_rows(tile: T.Buffer) -> T.Fragment:
     """Each thread holds pieces of 16 bytes of the tile, one after another thread's."""
-    columns, width = tile.shape[-1], 16 // ITEM_SIZE[str(tile.dtype)]
+    columns, width = tile.shape[-1], vector_of(str(tile.dtype))
 
     def place(*index):
         at = index[-2] * columns + index[-1]
         return at // width % THREADS, at // width // THREADS * width + at % width
 
     return T.Fragment(tile.shape, forward_fn=place)
-
-
-def _claims(key: Key) -> tuple[str, ...]:
-    return (WIDE.get(key.dtype("output"), "uint4"),) if key.aligned else ()

@@ -15,9 +15,9 @@ from typing import Any
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
+from tileops.kernels.elements import ITEM_SIZE, vector_of, wide
 from tileops.kernels.rows import (
     F32,
-    ITEM_SIZE,
     add_residual,
     center_rows,
     fragment,
@@ -28,7 +28,6 @@ from tileops.kernels.rows import (
     row_tile,
     sum_rows,
     sum_squares,
-    wide_access,
 )
 
 LONG_THREADS, LONG_BLOCK = 512, 8192
@@ -89,7 +88,7 @@ def _kernel(key: Key, program: Any) -> Kernel:
                 given[i] = given[i].view(-1)
         run(*given)
 
-    return Kernel(program, launch=launch, claims=wide_access(n, key.dtype("x")))
+    return Kernel(program, launch=launch, claims=wide(key.dtype("x"), n % vector_of(key.dtype("x")) == 0))
 
 
 def _rows(key: Key, centered: bool) -> Kernel:
@@ -107,11 +106,8 @@ def _rows(key: Key, centered: bool) -> Kernel:
     ):  # fmt: skip
         with T.Kernel(T.ceildiv(m, rows), threads=threads) as bx:
             T.annotate_min_blocks_per_sm(blocks)
-            x, r, e = (
-                T.alloc_fragment(tile, dtype),
-                fragment(tile, dtype, residual),
-                fragment(tile, F32, centered),
-            )
+            x, r = T.alloc_fragment(tile, dtype), fragment(tile, dtype, residual)
+            e = fragment(tile, F32, centered)
             mean, scale = fragment((rows,), F32, centered), T.alloc_fragment((rows,), F32)
             w, b, g = (fragment(tile, dtype, centered and given) for given in factors)
             T.copy(X[bx * rows, 0], x)

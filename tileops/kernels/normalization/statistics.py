@@ -12,21 +12,8 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.normalization.units import (
-    MERGE,
-    Deviation,
-    Groups,
-    Kept,
-    backwards,
-    merge_pieces,
-    moments,
-    normalize_tile,
-    read_tile,
-    read_units,
-    units,
-    update_running,
-    write_tile,
-)
+from tileops.kernels.normalization import units as tiles
+from tileops.kernels.normalization.units import MERGE
 from tileops.kernels.rows import F32, fragment
 
 _RUNNING = ("running_mean", "running_var")
@@ -36,7 +23,7 @@ class _Facts:
     """What the programs below know of a key; annotations that are False are constants, and no arguments."""
 
     def __init__(self, key: Key, whole: bool) -> None:
-        self.dtype, self.k = key.dtype("x"), units(key, key.dtype("x"), whole)
+        self.dtype, self.k = key.dtype("x"), tiles.units(key, key.dtype("x"), whole)
         self.batch, self.runs = key.op.startswith("BatchNorm"), key.given("running_mean")
         self.keeps = self.batch or (self.runs and getattr(key, "training", True))
         channels = self.k.U if self.batch else T.dynamic("c")
@@ -71,9 +58,9 @@ class _Facts:
         """The first channel of a unit."""
         return u if self.batch else T.truncmod(u, count) * (1 if self.vary[0] else size)
 
-    def groups(self, first: Any, inner: Any) -> Groups | None:
+    def groups(self, first: Any, inner: Any) -> tiles.Groups | None:
         """How units go with channels; the units of batch normalization are channels."""
-        return None if self.batch else Groups(first, inner, *self.vary)
+        return None if self.batch else tiles.Groups(first, inner, *self.vary)
 
     def kernel(self, program: Any, workspaces: Callable[[int, int, int], list[tuple[int, ...]]]) -> Kernel:
         """With a launch that passes tensors as (A, U, L) and makes workspaces for that."""
@@ -105,7 +92,7 @@ def finish(f, M, D, RM, RV, old, mean, square, scale, u, eps, momentum):
             else:
                 D[u + q] = square[q] / (k.total() - 1.0)
     if f.batch and f.runs:
-        update_running(RM, RV, old[0], old[1], mean, square, u, k, momentum)
+        tiles.update_running(RM, RV, old[0], old[1], mean, square, u, k, momentum)
 
 
 @T.macro
@@ -145,12 +132,12 @@ def normalize_units(key: Key) -> Kernel:
             old = [fragment((k.Q,), F32, f.batch and f.runs) for _ in range(2)]
             c = T.alloc_var("int32")
             c = f.first(bu * k.Q, count, size)
-            read_units(RM, old[0], bu * k.Q, k)
-            read_units(RV, old[1], bu * k.Q, k)
-            moments(X, x, mean, square, 0, bu * k.Q, 0, k, k.total())
+            tiles.read_units(RM, old[0], bu * k.Q, k)
+            tiles.read_units(RV, old[1], bu * k.Q, k)
+            tiles.moments(X, x, mean, square, 0, bu * k.Q, 0, k, k.total())
             finish(f, M, D, RM, RV, old, mean, square, scale, bu * k.Q, eps, momentum)
-            normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(c, inner), dtype)
-            write_tile(x, Y, 0, bu * k.Q, 0, k)
+            tiles.normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(c, inner), dtype)
+            tiles.write_tile(x, Y, 0, bu * k.Q, 0, k)
         if f.runs and not f.batch:
             average(M, D, RM, RV, k, count, momentum)
 
@@ -163,83 +150,60 @@ def normalize_pieces(key: Key) -> Kernel:
     The last pass goes backwards: what the first one read last may still be in the L2 cache. Without training
     there is only that one, with running statistics.
     """
-    if not getattr(key, "training", True):
-        return _given(key)
-    f = _Facts(key, False)
+    f, training = _Facts(key, False), getattr(key, "training", True)
     k, dtype, pieces = f.k, f.dtype, T.dynamic("p")
+    averages = training and f.runs and not f.batch
 
     @T.prim_func
     def main(
         X: T.Tensor(k.shape, dtype), RM: f.vector("running_mean"), RV: f.vector("running_var"),
         W: f.vector("weight"), B: f.vector("bias"),
         Y: T.Tensor(k.shape, dtype), M: f.vector("kept"), D: f.vector("kept"),
-        P: T.Tensor((2, k.U, pieces), F32), S: T.Tensor((2, k.U), F32),
+        P: T.Tensor((2, k.U, pieces), F32) if training else False,
+        S: T.Tensor((2, k.U), F32) if training else False,
         count: f.number("count"), size: f.number("size"), inner: f.number("inner"),
         eps: T.float32, momentum: f.number("momentum"),
     ):  # fmt: skip
+        if training:
+            with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
+                x = T.alloc_fragment((k.R, k.W), dtype)
+                mean, square = T.alloc_fragment((k.Q,), F32), T.alloc_fragment((k.Q,), F32)
+                a, l = ba * k.R, bl * k.W
+                tiles.moments(X, x, mean, square, a, bu * k.Q, l, k, k.values(a, l))
+                for q in T.Parallel(k.Q):
+                    P[0, bu * k.Q + q, ba * k.across + bl] = mean[q]
+                    P[1, bu * k.Q + q, ba * k.across + bl] = square[q]
+            with T.Kernel(k.U, threads=MERGE) as u:
+                part = T.alloc_fragment((MERGE,), F32)
+                mean, square, scale = (T.alloc_fragment((1,), F32) for _ in range(3))
+                old = [fragment((1,), F32, f.batch and f.runs) for _ in range(2)]
+                tiles.read_units(RM, old[0], u, f.one.k)
+                tiles.read_units(RV, old[1], u, f.one.k)
+                tiles.merge_pieces(P, part, mean, square, u, pieces, k)
+                finish(f.one, M, D, RM, RV, old, mean, square, scale, u, eps, momentum)
+                S[0, u] = mean[0]
+                S[1, u] = scale[0]
         with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
             x = T.alloc_fragment((k.R, k.W), dtype)
-            mean, square = T.alloc_fragment((k.Q,), F32), T.alloc_fragment((k.Q,), F32)
-            a, l = ba * k.R, bl * k.W
-            moments(X, x, mean, square, a, bu * k.Q, l, k, k.values(a, l))
-            for q in T.Parallel(k.Q):
-                P[0, bu * k.Q + q, ba * k.across + bl] = mean[q]
-                P[1, bu * k.Q + q, ba * k.across + bl] = square[q]
-        with T.Kernel(k.U, threads=MERGE) as u:
-            part = T.alloc_fragment((MERGE,), F32)
-            mean, square, scale = (T.alloc_fragment((1,), F32) for _ in range(3))
-            old = [fragment((1,), F32, f.batch and f.runs) for _ in range(2)]
-            read_units(RM, old[0], u, f.one.k)
-            read_units(RV, old[1], u, f.one.k)
-            merge_pieces(P, part, mean, square, u, pieces, k)
-            finish(f.one, M, D, RM, RV, old, mean, square, scale, u, eps, momentum)
-            S[0, u] = mean[0]
-            S[1, u] = scale[0]
-        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
-            x = T.alloc_fragment((k.R, k.W), dtype)
-            u, l, a = backwards(k, bu, bl, ba)
+            u, l, a = tiles.backwards(k, bu, bl, ba) if training else (bu * k.Q, bl * k.W, ba * k.R)
             c = T.alloc_var("int32")
             c = f.first(u, count, size)
-            read_tile(X, x, a, u, l, k)
-            normalize_tile(x, Kept(S, u, (0,)), Kept(S, u, (1,)), W, B, u, l, k, f.groups(c, inner), dtype)
-            write_tile(x, Y, a, u, l, k)
-        if f.runs and not f.batch:
+            if f.batch and not training:
+                if bl + ba == 0:
+                    for q in T.Parallel(k.Q):
+                        M[u + q] = RM[u + q]
+                        D[u + q] = T.rsqrt(RV[u + q] + eps)
+            tiles.read_tile(X, x, a, u, l, k)
+            of = u if f.batch else c
+            mean = tiles.Kept(S, u, (0,)) if training else tiles.Kept(RM, of)
+            scale = tiles.Kept(S, u, (1,)) if training else tiles.Deviation(RV, of, eps)
+            tiles.normalize_tile(x, mean, scale, W, B, u, l, k, f.groups(c, inner), dtype)
+            tiles.write_tile(x, Y, a, u, l, k)
+        if averages:
             average(M, D, RM, RV, k, count, momentum)
 
     def workspaces(a: int, u: int, n: int) -> list[tuple[int, ...]]:
-        kept = [(u,), (u,)] if f.keeps and not f.batch else []
-        return [*kept, (2, u, k.parts(a, n)), (2, u)]
+        kept = [(u,), (u,)] if averages else []
+        return [*kept, (2, u, k.parts(a, n)), (2, u)] if training else []
 
     return f.kernel(main, workspaces)
-
-
-def _given(key: Key) -> Kernel:
-    """With running statistics in the place of those of the input: one read, one write."""
-    f = _Facts(key, False)
-    k, dtype = f.k, f.dtype
-
-    @T.prim_func
-    def main(
-        X: T.Tensor(k.shape, dtype), RM: f.vector("running_mean"), RV: f.vector("running_var"),
-        W: f.vector("weight"), B: f.vector("bias"),
-        Y: T.Tensor(k.shape, dtype), M: f.vector("kept"), D: f.vector("kept"),
-        count: f.number("count"), size: f.number("size"), inner: f.number("inner"),
-        eps: T.float32, momentum: f.number("momentum"),
-    ):  # fmt: skip
-        with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
-            x = T.alloc_fragment((k.R, k.W), dtype)
-            c = T.alloc_var("int32")
-            c = f.first(bu * k.Q, count, size)
-            if f.batch:
-                if bl + ba == 0:
-                    for q in T.Parallel(k.Q):
-                        M[bu * k.Q + q] = RM[bu * k.Q + q]
-                        D[bu * k.Q + q] = T.rsqrt(RV[bu * k.Q + q] + eps)
-            a, l = ba * k.R, bl * k.W
-            of = bu * k.Q if f.batch else c
-            read_tile(X, x, a, bu * k.Q, l, k)
-            stats, groups = (Kept(RM, of), Deviation(RV, of, eps)), f.groups(c, inner)
-            normalize_tile(x, *stats, W, B, bu * k.Q, l, k, groups, dtype)
-            write_tile(x, Y, a, bu * k.Q, l, k)
-
-    return f.kernel(main, lambda a, u, n: [])

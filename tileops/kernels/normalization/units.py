@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import tilelang.language as T
 
 from tileops.kernel import Key
-from tileops.kernels.rows import F32, ITEM_SIZE, wide_access
+from tileops.kernels.elements import ITEM_SIZE, wide
+from tileops.kernels.rows import F32
 
 PIECE, COLUMNS = 8192, 64  # values of a tile where units are spread over blocks; units of a tile of columns
 MERGE = 128  # pieces that are merged at a time
@@ -76,7 +77,7 @@ def units(key: Key, dtype: str, whole: bool) -> Units:
     size = T.dynamic("n8") * 8 if key.aligned else T.dynamic("n")
     units_, length = (size, 1) if columns else (T.dynamic("u"), size)
     threads = min(512, max(128, rows * width // 32))
-    claims = ("AllReduce",) if columns and whole else wide_access(8 if key.aligned else 1, dtype)
+    claims = ("AllReduce",) if columns and whole else wide(dtype, key.aligned)
     blocks = max(1, 2048 // ITEM_SIZE[dtype] // threads) if whole and not columns else 1
     return Units(T.dynamic("a"), units_, length, rows, width, columns, threads, blocks, claims)
 

@@ -7,21 +7,8 @@ from typing import Any
 import torch
 
 from tileops.kernel import Key
-from tileops.kernels.reduction.operators import OPERATORS, SIZES, WORDS, Reduction
-
-BLOCKS = 2048  # that a split aims at
-WIDE = {
-    "float32": "float4",
-    "int8": "int4",
-    "int16": "int4",
-    "int32": "int4",
-    "int64": "longlong2",
-}  # 16 bytes; of others uint4
-
-
-def reduction(key: Key) -> Reduction:
-    """The operator of a key."""
-    return OPERATORS[key.op](key.dtypes[0][1])
+from tileops.kernels.elements import ITEM_SIZE, plain, stored
+from tileops.kernels.reduction.operators import OPERATORS, WORDS, Reduction
 
 
 def flag(key: Key, name: str) -> bool:
@@ -29,21 +16,16 @@ def flag(key: Key, name: str) -> bool:
     return bool(dict(key.static).get(name))
 
 
-def stored(dtype: str) -> str:
-    """The dtype of a tensor's elements in registers: there are no vectors of bool, nor complex numbers."""
-    return {"bool": "uint8", "complex64": "int64"}.get(dtype, dtype)
+def walked(key: Key, rows: bool) -> tuple[Reduction, str, int]:
+    """How memory is read: operator, dtype of elements, and of what an aligned length is a multiple.
 
-
-def walked(key: Key) -> tuple[Reduction, str, int]:
-    """How rows are read: operator, dtype of elements, and what their number is a multiple of when aligned.
-
-    What only asks whether elements are 0 takes small ones by the word of 32 bits.
+    What only asks whether elements are 0 takes small ones of a row by the word of 32 bits.
     """
     dtype = key.dtypes[0][1]
-    size = SIZES.get(dtype, 4)
-    if key.aligned and key.op in WORDS and size <= 4:
+    size = ITEM_SIZE[dtype]
+    if rows and key.aligned and key.op in WORDS and size <= 4:
         return WORDS[key.op](dtype), "int32", 4 * size
-    return reduction(key), stored(dtype), 16
+    return OPERATORS[key.op](dtype), stored(dtype), 16
 
 
 def words(x: torch.Tensor, dtype: str) -> torch.Tensor:
@@ -51,29 +33,11 @@ def words(x: torch.Tensor, dtype: str) -> torch.Tensor:
     return x.view(getattr(torch, dtype))
 
 
-def claims(dtype: str, aligned: bool) -> tuple[str, ...]:
-    """What the generated source must show."""
-    return (WIDE.get(dtype, "uint4"),) if aligned else ()
-
-
-def plain(x: torch.Tensor) -> torch.Tensor:
-    """A tensor as programs see it."""
-    if x.dtype is torch.complex64:
-        return x.view(torch.int64)
-    return x.view(torch.uint8) if x.dtype is torch.bool else x
-
-
 def gathered(x: torch.Tensor, fold: tuple[int, ...]) -> torch.Tensor:
     """The input with its reduced axes last: a copy, unless they are last already."""
     if len(fold) == 3:
         return x
     return x.view(fold).permute(*range(0, len(fold), 2), *range(1, len(fold), 2)).contiguous()
-
-
-def split(tiles: int, blocks: int) -> tuple[int, int]:
-    """(pieces, tiles of each) for `tiles` that `blocks` blocks would walk: enough blocks to fill the chip."""
-    each = -(-tiles // min(tiles, max(1, BLOCKS // blocks)))
-    return -(-tiles // each), each
 
 
 def workspace(op: Reduction, x: torch.Tensor, count: int) -> torch.Tensor:

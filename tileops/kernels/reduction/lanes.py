@@ -9,16 +9,11 @@ from typing import Any
 
 import tilelang.language as T
 
-from tileops.kernels.reduction.operators import F32, I32, I64, LOG2E, SIZES, Reduction, largest, pivot
+from tileops.kernels.reduction.operators import F32, I32, I64, LOG2E, Reduction, largest, pivot
 
 Shape = tuple[int, int, int]
 BATCH = 4  # 16-byte accesses of a thread that are in flight
 FEW = 16  # states that one thread joins
-
-
-def vector_of(dtype: str, aligned: bool) -> int:
-    """Elements of one access: 16 bytes, or one element."""
-    return 16 // SIZES.get(dtype, 4) if aligned else 1
 
 
 def fragments(op: Reduction, shape: Shape) -> list[Any]:
@@ -60,38 +55,28 @@ def lanes_of(op: Reduction, states: list[Any], shape: Shape) -> list[Any]:
 def reset(op, states, shape):
     """The state of no elements everywhere."""
     for a, b, j in T.Parallel(*shape):
-        states[0][a, b, j] = op.empty[0]
-        if op.parts > 1:
-            states[1][a, b, j] = op.empty[1]
-        if op.parts > 2:
-            states[2][a, b, j] = op.empty[2]
+        for part, empty in zip(states, op.empty, strict=True):
+            part[a, b, j] = empty
 
 
 @T.macro
 def absorb(op, states, index, other):
-    """Joins another state to the one at `index`."""
-    if op.parts == 1:
-        (x,) = op.join(at(states, *index), other)
-        states[0][index] = x
-    elif op.parts == 2:
-        x, y = op.join(at(states, *index), other)
-        states[0][index] = x
-        states[1][index] = y
-    else:
-        x, y, z = op.join(at(states, *index), other)
-        states[0][index] = x
-        states[1][index] = y
-        states[2][index] = z
+    """Joins another state to the one at `index`: all parts are computed before one is written."""
+    joined = []
+    for part in op.join(at(states, *index), other):
+        joined.append(part)
+    for k, part in enumerate(joined):
+        states[k][index] = part
 
 
 def inside(first, step, limit, u, a, b):
     """Whether a lane's element number `u` is one; with 16-byte accesses all of an access are."""
-    return first + u * step[0] + a * step[1] + b * step[2] < limit
+    return along(first, step, u, a, b, 0) < limit
 
 
-def zero(X: Any) -> Any:
-    """0 in the dtype of a tensor."""
-    return T.cast(0, X.dtype)
+def along(first, step, u, a, b, j):
+    """The place of a lane's element number `u` along the reduced axis."""
+    return first + u * step[0] + a * step[1] + b * step[2] + j * step[3]
 
 
 @T.macro
@@ -132,11 +117,8 @@ def take(op, mine, x, first, slot, step, limit, batch, shape):
 @T.macro
 def take_moments(op, mine, x, first, step, limit, batch, shape):
     """Count, mean and squared distances of a lane's elements, by two passes over them, joined to its own."""
-    count, mean, squares = fragments(op, shape)
-    for a, b, j in T.Parallel(*shape):
-        count[a, b, j] = 0.0
-        mean[a, b, j] = 0.0
-        squares[a, b, j] = 0.0
+    count, mean, squares = states = fragments(op, shape)
+    reset(op, states, shape)
     for u in T.unroll(batch):
         for a, b, j in T.Parallel(*shape):
             there = inside(first, step, limit, u, a, b)
@@ -176,7 +158,7 @@ def seal(op, mine, states, first, step, limit, shape):
     """The states of lanes that have read everything: a position is counted from the start of the row."""
     if op.kind == "position":
         for a, b, j in T.Parallel(*shape):
-            place = T.cast(first + mine[1][a, b, j] * step[0] + a * step[1] + b * step[2] + j * step[3], I64)
+            place = T.cast(along(first, step, mine[1][a, b, j], a, b, j), I64)
             states[0][a, b, j] = T.if_then_else(place < limit, op.order(mine[0][a, b, j]), T.min_value(I64))
             states[1][a, b, j] = place
 
@@ -191,13 +173,10 @@ def join_width(op, states, lanes, shape):
 
 
 @T.macro
-def publish(op, states, into):
+def publish(states, into):
     """States from registers to shared memory."""
-    T.copy(states[0], into[0])
-    if op.parts > 1:
-        T.copy(states[1], into[1])
-    if op.parts > 2:
-        T.copy(states[2], into[2])
+    for part, other in zip(states, into, strict=True):
+        T.copy(part, other)
 
 
 @T.macro
@@ -218,47 +197,39 @@ def join_row(op, states, into, shape):
     else:
         mine, ours = fragments(op, (rows, lanes, 1)), shared(op, (rows, lanes, 1))
         join_width(op, states, mine, shape)
-        publish(op, mine, ours)
+        publish(mine, ours)
         if lanes <= FEW:
             join_lanes(op, ours, into, lanes, (rows, 1, 1))
         else:
             some, fewer = fragments(op, (rows, FEW, 1)), shared(op, (rows, FEW, 1))
             join_lanes(op, ours, some, lanes // FEW, (rows, FEW, 1))
-            publish(op, some, fewer)
+            publish(some, fewer)
             join_lanes(op, fewer, into, FEW, (rows, 1, 1))
 
 
 @T.macro
 def join_columns(op, states, into, shape):
-    """The states of the lanes that share columns, joined: `into` is (1, B, width)."""
+    """The states of the lanes that share columns, joined: `into` is (1, B, width), or of all lanes again."""
     ours = shared(op, shape)
-    publish(op, states, ours)
-    reset(op, into, (1, shape[1], shape[2]))
+    publish(states, ours)
+    reset(op, into, into[0].shape)
     for g in T.serial(shape[0]):
-        for a, b, j in T.Parallel(1, shape[1], shape[2]):
+        for a, b, j in T.Parallel(*into[0].shape):
             absorb(op, into, (a, b, j), at(ours, g, b, j))
 
 
 @T.macro
 def store(op, state, divisor, Y, Z, index):
     """Writes what comes of a state to one output, or to two."""
-    if op.outputs == 1:
-        (first,) = op.finish(state, divisor)
-        Y[index] = T.cast(first, Y.dtype)
-    else:
-        first, second = op.finish(state, divisor)
-        Y[index] = T.cast(first, Y.dtype)
-        Z[index] = T.cast(second, Z.dtype)
+    for k, result in enumerate(op.finish(state, divisor)):
+        (Y, Z)[k][index] = T.cast(result, Y.dtype)
 
 
 @T.macro
-def keep(op, P, state, index):
+def keep(P, state, index):
     """Writes a state to the workspace, whose first axis is the part."""
-    P[(0, *index)] = state[0]
-    if op.parts > 1:
-        P[(1, *index)] = state[1]
-    if op.parts > 2:
-        P[(2, *index)] = state[2]
+    for k, part in enumerate(state):
+        P[(k, *index)] = part
 
 
 def kept(op: Reduction, P: Any, there: Any, *index: Any) -> tuple[Any, ...]:

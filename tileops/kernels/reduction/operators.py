@@ -12,20 +12,10 @@ from typing import Any
 
 import tilelang.language as T
 
+from tileops.kernels.elements import FLOATS, ITEM_SIZE, UNCHECKED
+
 F32, I32, I64 = "float32", "int32", "int64"
 LOG2E = math.log2(math.e)
-FLOATS = ("float16", "bfloat16", "float32")
-SIZES = {
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-    "float16": 2,
-    "bfloat16": 2,
-    "int16": 2,
-    "int64": 8,
-    "complex64": 8,
-}
-UNCHECKED = {"tl.disable_safe_memory_legalize": True}  # bounds are written where memory is read and written
 FLUSH = {**UNCHECKED, "tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction
 Parts = tuple[Any, ...]
 
@@ -39,8 +29,8 @@ class Reduction:
         acc: Dtype of the state.
         empty: The state of no elements.
         join: The state of two sets of elements from theirs.
-        finish: The results from the state and a divisor.
         load: An element as it enters the state.
+        finish: The results from the state and a divisor.
         kind: How elements enter: `fold` joins one by one; `moments`, `exponentials`, `position`.
         padded: Whether a 0 that stands for no element changes nothing.
         nothing: The result over no elements.
@@ -52,8 +42,8 @@ class Reduction:
     acc: str
     empty: Parts
     join: Callable[[Parts, Parts], Parts]
-    finish: Callable[[Parts, Any], Parts]
     load: Callable[[Any], Any]
+    finish: Callable[[Parts, Any], Parts] = lambda state, _: state
     kind: str = "fold"
     padded: bool = False
     nothing: float = 0.0
@@ -127,15 +117,9 @@ def _fold(
 ) -> Reduction:
     """An operator of one part; sums and products of integers are 64 bits."""
     total = F32 if dtype in FLOATS else I64
-    fields = {"out": dtype if acc or total == F32 else I64, "finish": lambda state, _: state, **more}
-    acc = acc or total
-    return Reduction(
-        acc=acc,
-        empty=(empty,),
-        join=lambda a, b: (step(a[0], b[0]),),
-        load=lambda x: load(T.cast(x, acc)),
-        **fields,
-    )
+    out, acc = dtype if acc or total == F32 else I64, acc or total
+    join = lambda a, b: (step(a[0], b[0]),)  # noqa: E731
+    return Reduction(out, acc, (empty,), join, lambda x: load(T.cast(x, acc)), **more)
 
 
 def _total(dtype: str, load: Callable[[Any], Any] = lambda x: x, **more: Any) -> Reduction:
@@ -160,7 +144,7 @@ def _join_moments(a: Parts, b: Parts) -> Parts:
 
 def _moments(dtype: str, finish: Callable[[Parts, Any], Parts], outputs: int = 1) -> Reduction:
     return Reduction(
-        *(dtype, F32, (0.0, 0.0, 0.0), _join_moments, finish, lambda x: T.cast(x, F32)),
+        *(dtype, F32, (0.0, 0.0, 0.0), _join_moments, lambda x: T.cast(x, F32), finish),
         kind="moments",
         nothing=math.nan,
         outputs=outputs,
@@ -179,7 +163,7 @@ def _log_sum_exp(dtype: str) -> Reduction:
         return (pivot(state[0]) + T.log(state[1]),)
 
     return Reduction(
-        *(dtype, F32, (-T.infinity(F32), 0.0), _join_exponentials, finish, lambda x: T.cast(x, F32)),
+        *(dtype, F32, (-T.infinity(F32), 0.0), _join_exponentials, lambda x: T.cast(x, F32), finish),
         kind="exponentials",
         nothing=-math.inf,
         configs=FLUSH,
@@ -200,9 +184,8 @@ def _position(dtype: str, down: bool) -> Reduction:
         x = T.cast(x, element)
         return x if not down else -x if element == F32 else T.bitwise_not(x)
 
-    empty = (T.min_value(I64), T.cast(0, I64))
-    finish: Callable[[Parts, Any], Parts] = lambda state, _: (state[1],)  # noqa: E731
-    return Reduction(I64, I64, empty, _join_positions, finish, load, kind="position", element=element)
+    empty, finish = (T.min_value(I64), T.cast(0, I64)), lambda state, _: (state[1],)
+    return Reduction(I64, I64, empty, _join_positions, load, finish, kind="position", element=element)
 
 
 # ---------------------------------------------------------------------------------------- what is not zero
@@ -219,7 +202,6 @@ def _truth(dtype: str, step: Callable[[Any, Any], Any], empty: int) -> Reduction
         I32,
         (empty,),
         lambda a, b: (step(a[0], b[0]),),
-        lambda state, _: state,
         lambda x: T.cast(_nonzero(x, dtype), I32),
         padded=empty == 0,
         nothing=empty,
@@ -230,9 +212,7 @@ def _count(dtype: str) -> Reduction:
     def load(x: Any) -> Any:
         return T.cast(_nonzero(x, dtype), I64)
 
-    return Reduction(
-        I64, I64, (T.cast(0, I64),), lambda a, b: (a[0] + b[0],), lambda state, _: state, load, padded=True
-    )
+    return Reduction(I64, I64, (T.cast(0, I64),), lambda a, b: (a[0] + b[0],), load, padded=True)
 
 
 OPERATORS: dict[str, Callable[[str], Reduction]] = {
@@ -261,7 +241,7 @@ def _flags(dtype: str) -> tuple[Callable[[Any], Any], Any]:
 
     Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts.
     """
-    bits = 8 * SIZES.get(dtype, 4)
+    bits = 8 * ITEM_SIZE[dtype]
     low = sum(1 << (bits * n) for n in range(32 // bits))
     rest = T.int32(low * ((1 << (bits - 1)) - 1))
 
@@ -276,7 +256,7 @@ def _flags(dtype: str) -> tuple[Callable[[Any], Any], Any]:
 def _ones(v: Any, dtype: str) -> Any:
     """How many flags a word has."""
     for shift in (16, 8):
-        if shift >= 8 * SIZES.get(dtype, 4):
+        if shift >= 8 * ITEM_SIZE[dtype]:
             v = v + T.shift_right(v, shift)
     return T.bitwise_and(v, T.int32(7))
 

@@ -5,17 +5,20 @@ A row of which every element is -inf gives NaN, as in PyTorch, and a NaN spreads
 of both tensors.
 """
 
-import math
 from typing import Any
 
 import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.rows import F32, FLUSH, ITEM_SIZE, row_tile, wide_access
+from tileops.kernels.elements import vector_of, wide
+from tileops.kernels.reduction.lanes import along, fragments, inside, join_columns
+from tileops.kernels.reduction.operators import LOG2E, OPERATORS
+from tileops.kernels.reduction.program import Walk, read, take_all
+from tileops.kernels.rows import F32, FLUSH, row_tile
 
-LOG2E = math.log2(math.e)
 LOG = "LogSoftmaxFwdOp"
+NAN = T.float32(float("nan"))
 THREADS, PIECE = 256, 4096  # of a block, and the elements of a long row that it holds at a time
 
 
@@ -85,6 +88,15 @@ def row_length(name: str, aligned: bool) -> Any:
     return T.dynamic(name + "8") * 8 if aligned else T.dynamic(name)
 
 
+def _kernel(key: Key, program: Any, launch: Any, configs: Any = FLUSH) -> Kernel:
+    claims = ("exp2f", *wide(key.dtype("input"), key.aligned))
+    return Kernel(program, launch=launch, claims=claims, pass_configs=configs)
+
+
+def _launch_rows(run, x, y, n):
+    run(x.view(-1, n), y.view(-1, n))
+
+
 def softmax(key: Key) -> Kernel:
     """Softmax of rows that fit on chip: one read, one write.
 
@@ -120,11 +132,7 @@ def softmax(key: Key) -> Kernel:
                 x[i, j] = T.cast(e[i, j] - total[i] if key.op == LOG else e[i, j] * total[i], dtype)
             T.copy(x, Y[bx * rows, 0])
 
-    def launch(run, x, y, n):
-        run(x.view(-1, n), y.view(-1, n))
-
-    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
-    return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
+    return _kernel(key, main, _launch_rows)
 
 
 def softmax_long(key: Key) -> Kernel:
@@ -135,7 +143,7 @@ def softmax_long(key: Key) -> Kernel:
     writes.
     """
     dtype = key.dtype("input")
-    vector = 16 // ITEM_SIZE[dtype] if key.aligned else 1
+    vector = vector_of(dtype, key.aligned)
     batch = PIECE // (THREADS * vector)
     m, n = T.dynamic("m", "int64"), row_length("n", key.aligned)
 
@@ -161,11 +169,7 @@ def softmax_long(key: Key) -> Kernel:
                 for u, t, j in T.Parallel(batch, THREADS, vector):
                     Y[row, b * PIECE + (u * THREADS + t) * vector + j] = x[u, t, j]
 
-    def launch(run, x, y, n):
-        run(x.view(-1, n), y.view(-1, n))
-
-    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
-    return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
+    return _kernel(key, main, _launch_rows)
 
 
 def softmax_split(key: Key) -> Kernel:
@@ -220,75 +224,44 @@ def softmax_split(key: Key) -> Kernel:
         x, y = x.view(-1, n), y.view(-1, n)
         run(x, torch.empty((2, x.shape[0], -(-n // PIECE)), dtype=torch.float32, device=x.device), y)
 
-    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
-    return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
+    return _kernel(key, main, launch)
 
 
 def softmax_columns(key: Key) -> Kernel:
     """Softmax along an axis that is not the last: a block owns up to 128 neighbouring columns.
 
-    A thread reads 16 bytes of neighbouring columns from every `groups`-th row, and keeps the maximum and the
-    sum of what it reads itself. They are merged once, through shared memory and in a fixed order, after the
-    first walk; the second walk writes. A column of only -inf ends with 0 / 0.
+    A first walk finds the maximum and the sum of each column, as `LogSumExpFwdOp` does; a second one writes.
+    A column with an infinite maximum is NaN.
     """
-    dtype = key.dtype("input")
-    vector = 16 // ITEM_SIZE[dtype] if key.aligned else 1
-    cols, batch = max(vector, key.cols), 4 if key.aligned else 16
-    across = cols // vector
-    groups = min(THREADS // across, 32)
+    dtype, op = key.dtype("input"), OPERATORS["LogSumExpFwdOp"](key.dtype("input"))
+    vector = vector_of(dtype, key.aligned)
+    across = max(vector, key.cols) // vector
+    shape = (min(THREADS // across, 32), across, vector)
     outer, n, inner = T.dynamic("outer", "int64"), T.dynamic("n"), row_length("inner", key.aligned)
-    tile, lanes = (batch, groups, across, vector), (groups, across, vector)
+    k = Walk(False, outer, n, inner, shape, 4 if key.aligned else 16)
 
     @T.prim_func
     def main(X: T.Tensor((outer, n, inner), dtype), Y: T.Tensor((outer, n, inner), dtype)):
-        with T.Kernel(outer * T.ceildiv(inner, cols), threads=groups * across) as bx:
-            x, e = T.alloc_fragment(tile, dtype), T.alloc_fragment(tile, F32)
-            best, low, top, total = (T.alloc_fragment(lanes, F32) for _ in range(4))
-            tops, totals = T.alloc_shared(lanes, F32), T.alloc_shared(lanes, F32)
-            blocks = T.cast(T.ceildiv(inner, cols), "int64")
-            o, c = T.truncdiv(bx, blocks), T.cast(T.truncmod(bx, blocks), "int32") * cols
-            T.fill(top, -T.infinity(F32))
-            T.clear(total)
-            for b in T.serial(T.ceildiv(n, batch * groups)):
-                for u, g, a, j in T.Parallel(*tile):
-                    x[u, g, a, j] = X[o, (b * batch + u) * groups + g, c + a * vector + j]
-                for u, g, a, j in T.Parallel(*tile):
-                    e[u, g, a, j] = T.if_then_else(
-                        (b * batch + u) * groups + g < n, T.cast(x[u, g, a, j], F32), -T.infinity(F32)
-                    )
-                T.reduce_max(e, best, dim=0)
-                for g, a, j in T.Parallel(*lanes):
-                    best[g, a, j] = T.max(best[g, a, j], top[g, a, j])
-                    low[g, a, j] = T.if_then_else(best[g, a, j] == -T.infinity(F32), 0.0, best[g, a, j])
-                    total[g, a, j] = total[g, a, j] * T.exp2((top[g, a, j] - low[g, a, j]) * LOG2E)
-                    top[g, a, j] = best[g, a, j]
-                for u, g, a, j in T.Parallel(*tile):
-                    e[u, g, a, j] = T.exp2((e[u, g, a, j] - low[g, a, j]) * LOG2E)
-                T.reduce_sum(e, total, dim=0, clear=False)
-            T.copy(top, tops)
-            T.copy(total, totals)
-            T.clear(total)
-            for r in T.serial(groups):
-                for g, a, j in T.Parallel(*lanes):
-                    top[g, a, j] = T.max(top[g, a, j], tops[r, a, j])
-            for g, a, j in T.Parallel(*lanes):
-                top[g, a, j] = T.if_then_else(top[g, a, j] == -T.infinity(F32), 0.0, top[g, a, j])
-            for r in T.serial(groups):
-                for g, a, j in T.Parallel(*lanes):
-                    total[g, a, j] += totals[r, a, j] * T.exp2((tops[r, a, j] - top[g, a, j]) * LOG2E)
-            for g, a, j in T.Parallel(*lanes):
-                total[g, a, j] = scale_of(key, total[g, a, j])
-            for b in T.serial(T.ceildiv(n, batch * groups)):
-                for u, g, a, j in T.Parallel(*tile):
-                    x[u, g, a, j] = X[o, (b * batch + u) * groups + g, c + a * vector + j]
-                for u, g, a, j in T.Parallel(*tile):
-                    y = result_of(key, x[u, g, a, j], top[g, a, j], total[g, a, j])
-                    x[u, g, a, j] = T.cast(y, dtype)
-                for u, g, a, j in T.Parallel(*tile):
-                    Y[o, (b * batch + u) * groups + g, c + a * vector + j] = x[u, g, a, j]
+        with T.Kernel(outer * T.ceildiv(inner, k.across), threads=shape[0] * across) as bx:
+            x = T.alloc_fragment((k.batch, *shape), dtype)
+            states, whole = fragments(op, shape), fragments(op, shape)
+            o, c = k.origin(bx, T.cast(T.ceildiv(inner, k.across), "int64"))
+            take_all(op, X, x, states, k, o, c, 0, n)
+            join_columns(op, states, whole, shape)
+            top, total = whole
+            for a, b, j in T.Parallel(*shape):
+                sum = T.if_then_else(T.abs(top[a, b, j]) == T.infinity(F32), NAN, total[a, b, j])
+                total[a, b, j] = scale_of(key, sum)
+            for i in T.serial(T.ceildiv(n, k.span)):
+                read(X, x, k, o, c, i * k.span, n)
+                for u, a, b, j in T.Parallel(k.batch, *shape):
+                    x[u, a, b, j] = T.cast(result_of(key, x[u, a, b, j], top[a, b, j], total[a, b, j]), dtype)
+                for u, a, b, j in T.Parallel(k.batch, *shape):
+                    row, column = along(i * k.span, k.step, u, a, b, j), k.place(o, c, a, b, j)[1]
+                    if inside(i * k.span, k.step, n, u, a, b) & k.known(o, c, a, b):
+                        Y[o, row, column] = x[u, a, b, j]
 
     def launch(run, x, y, n, inner):
         run(x.view(-1, n, inner), y.view(-1, n, inner))
 
-    claims = ("exp2f", *wide_access(8 if key.aligned else 1, dtype))
-    return Kernel(main, launch=launch, claims=claims, pass_configs=FLUSH)
+    return _kernel(key, main, launch, op.configs)

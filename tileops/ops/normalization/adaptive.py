@@ -74,7 +74,7 @@ class AdaLayerNormZeroFwdOp(Op):
 
     All tensors have the shape of $x$; nothing broadcasts. In a diffusion transformer's block the gate of
     adaLN-Zero multiplies what the branch, attention or MLP, returns, and not its input: for that block, use
-    [`AdaLayerNormFwdOp`][tileops.ops.normalization.AdaLayerNormFwdOp] and multiply after the branch.
+    [`AdaLayerNormFwdOp`][tileops.ops.normalization.adaptive.AdaLayerNormFwdOp] and multiply after the branch.
 
     Args:
         eps: $\epsilon$, added to the variance inside the square root.

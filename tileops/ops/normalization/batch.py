@@ -43,8 +43,8 @@ class BatchNormFwdOp(Op):
         Statistics are float32, of centered values: a mean that is large beside the spread costs nothing.
         There is one rounding, at the store. Pieces of a channel are merged in a fixed order: two runs are
         bitwise equal. Gradients are those of
-        [`BatchNormBwdOp`][tileops.ops.normalization.BatchNormBwdOp]. PyTorch's module with `momentum=None`
-        averages over all calls: pass one over the number of calls as $m$.
+        [`BatchNormBwdOp`][tileops.ops.normalization.batch.BatchNormBwdOp]. PyTorch's module with
+        `momentum=None` averages over all calls: pass one over the number of calls as $m$.
 
     Source:
         S. Ioffe, C. Szegedy, [Batch Normalization](https://arxiv.org/abs/1502.03167), 2015.

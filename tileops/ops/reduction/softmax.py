@@ -93,11 +93,7 @@ class LogSoftmaxFwdOp(Op):
     """
 
     def __init__(
-        self,
-        *,
-        dim: int | None = None,
-        target: str | None = None,
-        implementation: str | None = None,
+        self, *, dim: int | None = None, target: str | None = None, implementation: str | None = None
     ) -> None:
         super().__init__(target=target, implementation=implementation, dim=dim)
 
