@@ -24,7 +24,7 @@ from tileops import targets
 from tileops.bench import timing
 from tileops.kernel import Kernel, Key
 from tileops.kernels import gemm
-from tileops.kernels.gemm import dense, fp8
+from tileops.kernels.gemm import dense, few, fp8
 from tileops.kernels.gemm.tiles import Tile
 
 HALF, E4M3 = "bfloat16", "float8_e4m3fn"
@@ -38,41 +38,56 @@ dense.TILES |= {
     "128x256": Tile(128, 256, 4, 256),
     "192x192": Tile(192, 192, 4, 384),
     "128x128d128": Tile(128, 128, 3, 256, depth=128),
-    "64x32s8": Tile(64, 32, 8, 128, depth=128),
     "64x64s6": Tile(64, 64, 6, 128, depth=128),
-    "64x128b2": Tile(64, 128, 4, 128, blocks=2),
     "64x128d128": Tile(64, 128, 2, 128, depth=128, blocks=2),
     "128x64": Tile(128, 64, 4, 256, blocks=2),
 }
 dense.SPLIT |= {
     "64x64": Tile(64, 64, 6, 128, depth=128),
     "64x256": Tile(64, 256, 4, 128),
-    "64x256s5": Tile(64, 256, 5, 128),
-    "128x64": Tile(128, 64, 4, 256, depth=128),
     "128x128d128": Tile(128, 128, 3, 256, depth=128),
 }
+few.SWAPPED |= {
+    "64x16s6": Tile(64, 16, 6, 128, 128, blocks=2),
+    "64x32 alone": Tile(64, 32, 8, 128, 128),
+    "64x48": Tile(64, 48, 3, 128, 128, blocks=2),
+    "64x64s4": Tile(64, 64, 4, 128, 64, blocks=3),
+}
+fp8.SWAPPED |= {"64x16s16": Tile(64, 16, 16, 128, 128), "64x64s8": Tile(64, 64, 8, 128, 128)}
 fp8.PERSISTENT |= {
+    "128x128s4": Tile(128, 128, 4, 256, 128),
+    "64x64s4": Tile(64, 64, 4, 128, 128, blocks=2),
+    "64x32s8": Tile(64, 32, 8, 128, 128, blocks=2),
     "128x160": Tile(128, 160, 4, 256, 128),
     "128x192p3": Tile(128, 192, 5, 256, 128, pieces=3),
-    "64x256": Tile(64, 256, 4, 128, 128),
-    "64x32s12": Tile(64, 32, 12, 128, 128),
-    "64x64s9": Tile(64, 64, 9, 128, 128),
 }
 
-FEW = {
-    "gemm_tma": ("64x32", "64x32s8", "64x64", "64x64s6", "64x128"),
-    "gemm_split": ("64x128", "64x64", "64x256", "64x256s5", "128x64", "128x128d128"),
+FEW = {  # "*2": each row is read as two
+    "gemm_gemv": ("",),
+    "gemm_swapped": (
+        *("64x16", "64x16s6", "64x16*2", "64x16*4", "64x32", "64x32 alone", "64x32*2", "64x32*4", "64x48"),
+        *("64x64", "64x64s4", "64x64 alone", "64x64*2", "64x64 alone*2", "64x64*4", "64x64 alone*4"),
+    ),
+    "gemm_tma": ("64x64", "64x64s6", "64x128"),
+    "gemm_split": ("64x128", "64x64", "64x256", "128x64", "128x128"),
 }
 MANY = {
     "gemm_tma": ("256x128", "128x192", "128x256", "128x128", "128x128d128", "192x192"),
     "gemm_persistent": tuple(dense.PERSISTENT),
 }
 SOME = {
-    "gemm_tma": ("64x64", "64x128b2", "64x128d128", "128x64", "128x128", "128x128d128", "128x192", "128x256"),
+    "gemm_tma": ("64x64", "64x128", "64x128d128", "128x64", "128x128", "128x128d128", "128x192", "128x256"),
     "gemm_persistent": ("128x256", "128x192", "128x128"),
 }
-FP8_FEW = {"gemm_fp8_persistent": ("64x32", "64x32s12", "64x64", "64x64s9", "64x128", "128x128")}
-FP8_MANY = {"gemm_fp8_persistent": ("128x128", "128x192", "128x192p3", "128x160", "64x128", "64x256")}
+BMM_FEW = {"bmm_swapped": ("64x16", "64x32", "64x64"), "gemm_tma": ("64x64", "64x128")}
+FP8_FEW = {
+    "gemm_fp8_swapped": (
+        *("64x16", "64x16s16", "64x16*2", "64x16*4", "64x32", "64x32*2", "64x32*4"),
+        *("64x64", "64x64s8", "64x64*2", "64x64*4"),
+    ),
+    "gemm_fp8_persistent": ("64x32", "64x32s8", "64x64", "64x64s4", "64x128", "128x128"),
+}
+FP8_MANY = {"gemm_fp8_persistent": ("128x128", "128x128s4", "128x192", "128x192p3", "128x160", "64x128")}
 
 
 class Size(NamedTuple):
@@ -91,8 +106,9 @@ class Size(NamedTuple):
 NT = {"trans_a": False, "trans_b": True}
 SIZES = [
     *(Size("GemmFwdOp", s, FEW, NT) for s in [
-        (1, 4096, 4096), (1, 14336, 4096), (16, 4096, 7168), (16, 4096, 4096), (64, 7168, 2048),
-        (64, 4096, 14336), (128, 2112, 7168), (128, 7168, 2048), (32, 6144, 4096),
+        (1, 4096, 4096), (1, 4096, 14336), (2, 28672, 4096), (4, 51200, 5120), (8, 6144, 4096),
+        (16, 4096, 7168), (16, 4096, 4096), (32, 6144, 4096), (64, 2112, 7168), (64, 7168, 2048),
+        (64, 4096, 14336), (64, 57344, 8192), (128, 2112, 7168), (128, 7168, 2048),
     ]),
     *(Size("GemmFwdOp", s, SOME, NT) for s in [
         (256, 7168, 2048), (512, 4096, 7168), (1024, 1024, 1024), (1024, 4096, 4096), (2048, 2048, 4096),
@@ -101,11 +117,12 @@ SIZES = [
         (8192, 8192, 8192), (4096, 2112, 7168), (4096, 7168, 2048), (4096, 4096, 7168), (4096, 24576, 1536),
         (2048, 4096, 4096), (4096, 4096, 4096), (16384, 6144, 4096), (8192, 28672, 8192),
     ]),
+    *(Size("BmmFwdOp", s, BMM_FEW) for s in [(128, 1, 512, 128), (128, 16, 512, 128), (128, 8, 1536, 2048)]),
     *(Size("BmmFwdOp", s, SOME) for s in [
-        (64, 128, 2048, 128), (64, 128, 128, 2048), (128, 128, 512, 128),
-                                          (128, 64, 1536, 2048), (16, 512, 512, 512)]),
-    *(Size("BmmFwdOp", s, MANY) for s in [(4, 4096, 4096, 4096), (8, 2048, 2048, 2048),
-                                          (128, 4096, 128, 512), (128, 512, 512, 2048)]),
+        (64, 128, 2048, 128), (64, 128, 128, 2048), (128, 128, 512, 128), (128, 64, 1536, 2048),
+        (16, 512, 512, 512)]),
+    *(Size("BmmFwdOp", s, MANY) for s in [
+        (4, 4096, 4096, 4096), (8, 2048, 2048, 2048), (128, 4096, 128, 512), (128, 512, 512, 2048)]),
     *(Size("GemmFp8FwdOp", s, FP8_FEW, {"blocks": b}) for b in (False, True) for s in [
         (1, 7168, 2048), (8, 7168, 2048), (1, 4096, 14336), (128, 2112, 7168), (128, 7168, 2048),
     ]),
@@ -118,18 +135,28 @@ SIZES = [
 ]  # fmt: skip
 
 
-def key(size: Size, factory: str, tile: str) -> Key:
-    """The key of a candidate, as the manifest would make it."""
+def key(size: Size, factory: str, candidate: str) -> Key | None:
+    """The key of a candidate, as the manifest would make it; none where the size is not one for it."""
+    (m, n, k), (tile, _, fold) = size.sizes[-3:], candidate.partition("*")
+    rows, parts, turned = min(m, n), int(fold or 1), m <= n
+    static = {**size.static, "tile": tile}
+    if factory == "gemm_gemv":
+        static = {"rows": rows if rows <= 2 else 4, "turned": turned}
+    elif "swapped" in factory:
+        static |= {"fold": parts, "turned": turned}
+    columns = 4 if factory == "gemm_gemv" else int(tile.split("x")[1][:2])
+    if (factory == "gemm_gemv" or "swapped" in factory) and (rows * parts > columns or k % (8 * parts)):
+        return None
     wide = E4M3 if "Fp8" in size.op else HALF
     dtypes = (("a", wide), ("b", wide), ("d", HALF))
-    return Key(size.op, factory, "hopper", dtypes, (*size.static.items(), ("tile", tile)))
+    return Key(size.op, factory, "hopper", dtypes, tuple(static.items()))
 
 
 def keys(sizes: Sequence[Size]) -> Iterator[tuple[Size, Key]]:
     for size in sizes:
         for factory, tiles in size.candidates.items():
-            for tile in tiles:
-                yield size, key(size, factory, tile)
+            found = (key(size, factory, tile) for tile in tiles)
+            yield from ((size, one) for one in found if one is not None)
 
 
 def build(wanted: Key) -> tuple[Kernel, Any] | str:
@@ -223,7 +250,7 @@ def measure(size: Size, broken: dict[Key, str], rounds: int) -> dict[str, Any]:
     calls: dict[str, Callable[..., Tensor]] = torch_calls(size)
     row: dict[str, Any] = {"size": size.name, "us": {}, "error": {}, "failed": {}}
     for _, wanted in keys([size]):
-        name = f"{wanted.implementation} {wanted.tile}"
+        name = " ".join(map(str, [wanted.implementation, *dict(wanted.static).values()]))
         found = broken.get(wanted) or build(wanted)
         if isinstance(found, str):
             row["failed"][name] = found

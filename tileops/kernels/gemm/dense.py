@@ -69,7 +69,7 @@ def persistent(kind: Operands, tile: Tile) -> Any:
     """Blocks that walk over the output: the loads of the next tile begin while a result leaves."""
     m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
     a_shape, b_shape = kind.stored(m, n, k)
-    dtype, bm, bn, batch = kind.dtype, tile.rows, tile.cols, kind.lead[0] if kind.lead else 1
+    dtype, batch = kind.dtype, kind.lead[0] if kind.lead else 1
     d_shape = (*kind.lead, m, n)
 
     @T.prim_func
@@ -80,18 +80,7 @@ def persistent(kind: Operands, tile: Tile) -> Any:
         workers: T.int32,
     ):
         with T.Kernel(workers, threads=tile.threads) as worker:
-            chip, out = allocate(kind, tile), T.alloc_shared((bm, bn // tile.pieces), dtype)
-            schedules.share_chip(tile)
-            tm, tn = T.ceildiv(m, bm), T.ceildiv(n, bn)
-            for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
-                which, by, bx = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
-                which = T.truncdiv(worker + turn * workers, tm * tn)
-                by, bx = schedules.place(worker + turn * workers - which * (tm * tn), tm, tn)
-                at = (which,) * len(kind.lead)
-                T.clear(chip.acc)
-                steps = T.ceildiv(k, tile.depth)
-                multiply(A, B, (), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile)
-                schedules.store(chip.acc, out, D, at, by * bm, bx * bn, tile)
+            schedules.walk(A, B, (), None, D, T.ceildiv(k, tile.depth), batch, kind, tile, worker, workers)
 
     return main
 
@@ -209,15 +198,7 @@ def gemm_general(key: Key) -> Kernel:
     @T.prim_func
     def main(A: T.Tensor(a_shape, dtype), B: T.Tensor(b_shape, dtype), D: T.Tensor(d_shape, dtype)):
         with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), batch, threads=tile.threads) as (bx, by, bz):
-            chip = allocate(kind, tile)
-            at = (bz,) * len(kind.lead)
-            T.clear(chip.acc)
-            steps = T.ceildiv(k, tile.depth)
-            multiply(A, B, (), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile, guarded=True)
-            T.copy(
-                chip.acc,
-                D[(*at, slice(by * bm, by * bm + bm), slice(bx * bn, bx * bn + bn))],
-                disable_tma=True,
-            )
+            at, steps = (bz,) * len(kind.lead), T.ceildiv(k, tile.depth)
+            schedules.guarded(A, B, (), None, D, steps, at, by * bm, bx * bn, kind, tile, dtype)
 
     return Kernel(main, launch=launch_product, claims=("wgmma",))

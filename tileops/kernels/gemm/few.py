@@ -71,13 +71,13 @@ def folded(sums: Any, i: Any, j: Any, fold: int) -> Any:
 
 
 @T.macro
-def leave(acc, sums, D, at, first, n, m, tile, fold, turned, scales=None, bias=None):
+def leave(acc, sums, D, at, first, n, m, kind, tile, fold, turned, scales, bias):
     """The sums leave through shared memory: rows are weights from the ``first`` on, columns the few rows."""
     T.copy(acc, sums[:, 0 : tile.cols])
     for j, i in T.Parallel(tile.cols // fold, tile.rows // fold):
         if j < m and first + i < n:
             value = folded(sums, i, j, fold)
-            if scales is not None:
+            if kind.whole:
                 value = value * (scales[0][0] * scales[1][0])
             if bias is not None:
                 value = value + T.cast(bias[first + i], F32)
@@ -87,12 +87,22 @@ def leave(acc, sums, D, at, first, n, m, tile, fold, turned, scales=None, bias=N
                 D[(*at, first + i, j)] = value
 
 
-def swapped(kind: Operands, tile: Tile, fold: int, turned: bool) -> Any:
-    """Weights are the rows of a tile, the few rows its columns, of which there are hardly more than needed.
+@T.macro
+def product(W, X, scales, bias, D, steps, at, bx, n, m, kind, tile, fold, turned):
+    """One tile of weights with all of the few rows, hardly fewer of them than the tile has columns.
 
     What a tile has beyond the tensor is not free: TMA takes longer for a row of zeros than for one of memory.
     ``turned``: the few rows are those of the output, not its columns.
     """
+    chip, sums = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols + 1), F32)
+    schedules.share_chip(tile)
+    T.clear(chip.acc)
+    multiply(W, X, scales, chip, (at, at), bx * tile.rows, 0, 0, steps, kind, tile)
+    leave(chip.acc, sums, D, at, bx * (tile.rows // fold), n, m, kind, tile, fold, turned, scales, bias)
+
+
+def swapped(kind: Operands, tile: Tile, fold: int, turned: bool) -> Any:
+    """Weights are the rows of a tile, the few rows of the other operand its columns."""
     n, m, k = T.dynamic("n"), T.dynamic("m"), T.dynamic("k")
     (w_shape, x_shape), dtype = kind.stored(n * fold, m * fold, k), kind.dtype
     d_shape, batch = (*kind.lead, *((m, n) if turned else (n, m))), kind.lead[0] if kind.lead else 1
@@ -100,12 +110,8 @@ def swapped(kind: Operands, tile: Tile, fold: int, turned: bool) -> Any:
     @T.prim_func
     def main(W: T.Tensor(w_shape, dtype), X: T.Tensor(x_shape, dtype), D: T.Tensor(d_shape, dtype)):
         with T.Kernel(T.ceildiv(n * fold, tile.rows), batch, threads=tile.threads) as (bx, bz):
-            chip, sums = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols + 1), F32)
-            at = (bz,) * len(kind.lead)
-            schedules.share_chip(tile)
-            T.clear(chip.acc)
-            multiply(W, X, (), chip, (at, at), bx * tile.rows, 0, 0, T.ceildiv(k, tile.depth), kind, tile)
-            leave(chip.acc, sums, D, at, bx * (tile.rows // fold), n, m, tile, fold, turned)
+            at, steps = (bz,) * len(kind.lead), T.ceildiv(k, tile.depth)
+            product(W, X, (), None, D, steps, at, bx, n, m, kind, tile, fold, turned)
 
     return main
 

@@ -11,7 +11,7 @@ import torch
 
 from tileops.kernel import Kernel, Key
 from tileops.kernels.gemm import few, schedules
-from tileops.kernels.gemm.tiles import F32, Operands, Tile, allocate, multiply
+from tileops.kernels.gemm.tiles import F32, Operands, Tile
 from tileops.kernels.gemm.turning import turn, turned, turned_scales
 
 DEPTH = 128
@@ -42,15 +42,6 @@ def operands(key: Key) -> Operands:
     return Operands("float8_e4m3fn", blocks=key.blocks)
 
 
-@T.macro
-def finish(acc, scales, bias, col, n, kind, tile):
-    """Whole scales and the bias."""
-    if not kind.blocks:
-        schedules.rescale(acc, scales[0], scales[1], tile.rows, tile.cols)
-    if bias is not None:
-        schedules.add_bias(acc, bias, col, n, tile.rows, tile.cols)
-
-
 def scale_shapes(kind: Operands) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Shapes of the scales: block scales are transposed, in rows of whole 16 bytes."""
     if not kind.blocks:
@@ -63,7 +54,7 @@ def persistent(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
     """Blocks that walk over the output: the loads of the next tile begin while a result leaves."""
     m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
     (a_shape, b_shape), (sa_shape, sb_shape) = kind.stored(m, n, k), scale_shapes(kind)
-    dtype, bm, bn, batch = kind.dtype, tile.rows, tile.cols, kind.lead[0] if kind.lead else 1
+    dtype, batch = kind.dtype, kind.lead[0] if kind.lead else 1
     c_shape = (n,) if biased else (1,)  # without a bias, any tensor
 
     @T.prim_func
@@ -77,26 +68,14 @@ def persistent(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
         workers: T.int32,
     ):
         with T.Kernel(workers, threads=tile.threads) as worker:
-            chip, out = allocate(kind, tile), T.alloc_shared((bm, bn // tile.pieces), out_dtype)
-            schedules.share_chip(tile)
-            tm, tn = T.ceildiv(m, bm), T.ceildiv(n, bn)
-            for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
-                which, by, bx = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
-                which = T.truncdiv(worker + turn * workers, tm * tn)
-                by, bx = schedules.place(worker + turn * workers - which * (tm * tn), tm, tn)
-                at = (which,) * len(kind.lead)
-                T.clear(chip.acc)
-                steps = T.ceildiv(k, tile.depth)
-                multiply(A, B, (SA, SB), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile)
-                finish(chip.acc, (SA, SB), C if biased else None, bx * bn, n, kind, tile)
-                schedules.store(chip.acc, out, D, at, by * bm, bx * bn, tile)
-                schedules.await_store(tile)
+            steps, bias = T.ceildiv(k, tile.depth), C if biased else None
+            schedules.walk(A, B, (SA, SB), bias, D, steps, batch, kind, tile, worker, workers)
 
     return main
 
 
 def swapped(kind: Operands, tile: Tile, fold: int, out_dtype: str, biased: bool) -> Any:
-    """Rows of b are the rows of a tile, the few rows of a its columns; `few.swapped` says more."""
+    """Rows of b are the rows of a tile, the few rows of a its columns."""
     m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
     (w_shape, x_shape), (sw_shape, sx_shape) = kind.stored(n * fold, m * fold, k), scale_shapes(kind)
     dtype, c_shape = kind.dtype, (n,) if biased else (1,)
@@ -111,13 +90,8 @@ def swapped(kind: Operands, tile: Tile, fold: int, out_dtype: str, biased: bool)
         D: T.Tensor((m, n), out_dtype),
     ):
         with T.Kernel(T.ceildiv(n * fold, tile.rows), threads=tile.threads) as bx:
-            chip, sums = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols + 1), F32)
-            schedules.share_chip(tile)
-            T.clear(chip.acc)
-            steps = T.ceildiv(k, tile.depth)
-            multiply(W, X, (SW, SX), chip, ((), ()), bx * tile.rows, 0, 0, steps, kind, tile)
-            scales, bias = None if kind.blocks else (SW, SX), C if biased else None
-            few.leave(chip.acc, sums, D, (), bx * (tile.rows // fold), n, m, tile, fold, True, scales, bias)
+            steps, bias = T.ceildiv(k, tile.depth), C if biased else None
+            few.product(W, X, (SW, SX), bias, D, steps, (), bx, n, m, kind, tile, fold, True)
 
     return main
 
@@ -140,17 +114,9 @@ def general(kind: Operands, tile: Tile, out_dtype: str, biased: bool) -> Any:
         D: T.Tensor((*kind.lead, m, n), out_dtype),
     ):
         with T.Kernel(T.ceildiv(n, bn), T.ceildiv(m, bm), batch, threads=tile.threads) as (bx, by, bz):
-            chip = allocate(kind, tile, "float16")
-            at = (bz,) * len(kind.lead)
-            T.clear(chip.acc)
-            steps = T.ceildiv(k, tile.depth)
-            multiply(A, B, (SA, SB), chip, (at, at), by * bm, bx * bn, 0, steps, kind, tile, guarded=True)
-            finish(chip.acc, (SA, SB), C if biased else None, bx * bn, n, kind, tile)
-            T.copy(
-                chip.acc,
-                D[(*at, slice(by * bm, by * bm + bm), slice(bx * bn, bx * bn + bn))],
-                disable_tma=True,
-            )
+            at, steps, bias = (bz,) * len(kind.lead), T.ceildiv(k, tile.depth), C if biased else None
+            row, col = by * bm, bx * bn
+            schedules.guarded(A, B, (SA, SB), bias, D, steps, at, row, col, kind, tile, "float16")
 
     return main
 

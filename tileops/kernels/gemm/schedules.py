@@ -5,7 +5,7 @@ from typing import Any
 import tilelang.language as T
 import torch
 
-from tileops.kernels.gemm.tiles import F32
+from tileops.kernels.gemm.tiles import F32, allocate, multiply
 
 SMS = 132
 PANEL = 8  # rows of tiles that are walked together, so that what they load is shared through the L2 cache
@@ -30,17 +30,14 @@ def share_chip(tile):
 
 
 @T.macro
-def rescale(acc, scale_a, scale_b, rows, cols):
-    """The scales of whole float8 operands."""
-    for i, j in T.Parallel(rows, cols):
-        acc[i, j] *= scale_a[0] * scale_b[0]
-
-
-@T.macro
-def add_bias(acc, bias, col, n, rows, cols):
-    """A bias of each column."""
-    for i, j in T.Parallel(rows, cols):
-        acc[i, j] += T.if_then_else(col + j < n, T.cast(bias[T.min(col + j, n - 1)], F32), T.float32(0))
+def finish(acc, scales, bias, col, n, kind, tile):
+    """The scales of whole float8 operands, and a bias of each column."""
+    if kind.whole:
+        for i, j in T.Parallel(tile.rows, tile.cols):
+            acc[i, j] *= scales[0][0] * scales[1][0]
+    if bias is not None:
+        for i, j in T.Parallel(tile.rows, tile.cols):
+            acc[i, j] += T.if_then_else(col + j < n, T.cast(bias[T.min(col + j, n - 1)], F32), T.float32(0))
 
 
 @T.macro
@@ -66,6 +63,36 @@ def await_store(tile):
     nothing is loaded meanwhile.
     """
     T.sync_threads(STORED, tile.threads)
+
+
+@T.macro
+def walk(A, B, scales, bias, D, steps, batch, kind, tile, worker, workers):
+    """The tiles of a block that stays: the loads of the next one begin while a result leaves."""
+    m, n = D.shape[-2:]
+    chip, out = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols // tile.pieces), D.dtype)
+    share_chip(tile)
+    tm, tn = T.ceildiv(m, tile.rows), T.ceildiv(n, tile.cols)
+    for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
+        which, by, bx = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
+        which = T.truncdiv(worker + turn * workers, tm * tn)
+        by, bx = place(worker + turn * workers - which * (tm * tn), tm, tn)
+        at = (which,) * len(kind.lead)
+        T.clear(chip.acc)
+        multiply(A, B, scales, chip, (at, at), by * tile.rows, bx * tile.cols, 0, steps, kind, tile)
+        finish(chip.acc, scales, bias, bx * tile.cols, n, kind, tile)
+        store(chip.acc, out, D, at, by * tile.rows, bx * tile.cols, tile)
+        if D.dtype != kind.dtype:
+            await_store(tile)
+
+
+@T.macro
+def guarded(A, B, scales, bias, D, steps, at, row, col, kind, tile, dtype):
+    """One tile of any sizes: operands of the type ``dtype`` on chip, element by element under a guard."""
+    chip = allocate(kind, tile, dtype)
+    T.clear(chip.acc)
+    multiply(A, B, scales, chip, (at, at), row, col, 0, steps, kind, tile, guarded=True)
+    finish(chip.acc, scales, bias, col, D.shape[-1], kind, tile)
+    T.copy(chip.acc, D[(*at, slice(row, row + tile.rows), slice(col, col + tile.cols))], disable_tma=True)
 
 
 def tiles(m: int, n: int, rows: int, cols: int) -> int:

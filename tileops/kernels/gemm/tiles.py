@@ -59,6 +59,11 @@ class Operands(NamedTuple):
         """Whether the sum of each step is added in float32: float8 tensor cores keep 14 bits of it."""
         return self.dtype.startswith("float8")
 
+    @property
+    def whole(self) -> bool:
+        """Whether float8 operands carry one scale each."""
+        return self.promoted and not self.blocks
+
     def stored(self, m: Any, n: Any, k: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Shapes of a and b in memory."""
         a = (k, m) if self.trans_a else (m, k)

@@ -19,7 +19,11 @@ F16, U8, U16 = "float16", "uint8", "uint16"
 MAGIC = 0x6400  # 1024 in float16, whose last bits count in ones
 
 # Rows are weights, columns are rows of the activation.
-FEW = {"16": Tile(64, 16, 6, 128, blocks=4), "64": Tile(64, 64, 4, 128, blocks=2)}
+FEW = {
+    "16": Tile(64, 16, 6, 128, blocks=4),
+    "32": Tile(64, 32, 4, 128, blocks=3),
+    "64": Tile(64, 64, 4, 128, blocks=2),
+}
 MANY = Tile(128, 128, 3, 256)
 GENERAL = Tile(64, 16, 0, 128, depth=32)
 

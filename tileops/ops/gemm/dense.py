@@ -70,7 +70,7 @@ class GemmFwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        Products and sums are float32 on tensor cores, with one rounding at the store. The order of the sum
+        Products and sums are float32, with one rounding at the store. The order of the sum
         over $K$ is fixed by the implementation: two runs are bitwise equal.
 
     Source:
