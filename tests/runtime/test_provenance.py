@@ -83,10 +83,10 @@ def test_every_form_of_import_is_followed(kernels: Path, line: str) -> None:
 
 def test_a_family_may_be_a_package(kernels: Path) -> None:
     (kernels / "big").mkdir()
-    (kernels / "big" / "__init__.py").write_text("from .part import f\nfrom ..rows import F32\n")
+    (kernels / "big" / "__init__.py").write_text("from .part import f\nfrom ..elements import stored\n")
     (kernels / "big" / "part.py").write_text("f = 1\n")
     found = [str(path.relative_to(kernels)) for path in kernel_sources("big", kernels)]
-    assert found == ["big/__init__.py", "big/part.py", "rows.py"]
+    assert found == ["big/__init__.py", "big/part.py", "elements.py"]
 
 
 def test_what_has_no_programs_says_so(kernels: Path) -> None:
@@ -110,11 +110,11 @@ def test_of_a_package_only_the_modules_of_the_programs_count(kernels: Path) -> N
     (kernels / "big").mkdir()
     text = "from tileops.kernels.big.one import f\nfrom .two import g as h\n"
     (kernels / "big" / "__init__.py").write_text(text)
-    (kernels / "big" / "one.py").write_text("from tileops.kernels.rows import F32\nf = 1\n")
+    (kernels / "big" / "one.py").write_text("from tileops.kernels.elements import stored\nf = 1\n")
     (kernels / "big" / "two.py").write_text("g = 1\n")
     for programs, files in (
-        (["f"], ["one.py", "rows.py"]),
+        (["f"], ["one.py", "elements.py"]),
         (["h"], ["two.py"]),
-        (["f", "h"], ["one.py", "two.py", "rows.py"]),
+        (["f", "h"], ["one.py", "two.py", "elements.py"]),
     ):
         assert [path.name for path in kernel_sources("big", kernels, programs)] == files
