@@ -10,11 +10,11 @@ from typing import Any
 import tilelang.language as T
 
 from tileops.kernel import Kernel, Key
+from tileops.kernels.elements import UNCHECKED, vector_of, wide
 
 F32, I64, I32 = "float32", "int64", "int32"
-UNGUARDED = {"tl.disable_safe_memory_legalize": True}  # the program itself keeps inside its tensors
-WIDE = {"float16": "uint4", "bfloat16": "uint4", F32: "float4"}
-THREADS, LANES = 256, {"float16": 8, "bfloat16": 8, "float32": 4}
+THREADS = 256
+CONSTANT = {"float16": "half_t", "bfloat16": "bfloat16_t", "float32": "float"}
 
 
 def pool(key: Key) -> Kernel:
@@ -22,19 +22,19 @@ def pool(key: Key) -> Kernel:
     height, width = key.tile
     cols = min(width, THREADS)
     rows = min(height, THREADS // cols)
-    return _pool(key, (THREADS // cols // rows, rows, cols), 0, THREADS)
+    return _pool(key, (THREADS // cols // rows, rows, cols), 0, 1)
 
 
 def pool_channels_last(key: Key) -> Kernel:
     """Channels innermost: a thread has several of them where their number allows it, a block also columns."""
     cols = min(key.channels & -key.channels, THREADS)
-    lanes = min(LANES[key.dtype("input")], cols)
+    lanes = min(vector_of(key.dtype("input")), cols)
     rows = min(key.tile[1], THREADS * lanes // cols)
-    return _pool(key, (1, rows, cols), key.channels, max(rows * cols // lanes, 1))
+    return _pool(key, (1, rows, cols), key.channels, lanes)
 
 
-def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> Kernel:
-    """The program for a tile of outputs; without `channels` innermost they count as images.
+def _pool(key: Key, tile: tuple[int, int, int], channels: int, lanes: int) -> Kernel:
+    """The program for a tile of outputs, `lanes` a thread; without `channels` innermost they count as images.
 
     Longer than 80 lines because its macros share the sizes of one program.
     """
@@ -87,23 +87,28 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
                 where[g, i, j] = (z * h + y) * w + valid(begin(ox, w, ow, sx, px), tx)
 
     @T.macro
-    def visit(X, best, where, bx, by, bz, u, v, t, kz, ky, kx, sz, sy, sx, pz, py, px, tz, ty, tx):
-        for g, i, j in T.Parallel(images, rows, cols):
+    def visit(X, held, best, where, bx, by, bz, u, v, t, kz, ky, kx, sz, sy, sx, pz, py, px, tz, ty, tx):
+        T.fill(held, T.cast(0.0 if average else -T.infinity(F32), dtype))
+        for g, i, j in T.Parallel(images, rows, cols):  # by itself: neighbouring channels are one access
             b, oz, oy, ox, c = place(g, i, j, bx, by, bz)
             z, y = begin(oz, d, od, sz, pz) + u * tz, begin(oy, h, oh, sy, py) + v * ty
             x = begin(ox, w, ow, sx, px) + t * tx
             tall = z >= 0 and z < T.min(end(oz, d, od, sz, pz, (kz - 1) * tz + 1), d)
             high = y >= 0 and y < T.min(end(oy, h, oh, sy, py, (ky - 1) * ty + 1), h)
             wide = x >= 0 and x < T.min(end(ox, w, ow, sx, px, (kx - 1) * tx + 1), w)
-            if bx * images + g < grid[0] and by * rows + i < grid[1] and tall and high and wide:
-                if channels != 0 or ox < ow:
-                    value = T.cast(X[(T.cast(b, I64), z, y, x, *c)], F32)
-                    if average:
-                        best[g, i, j] = best[g, i, j] + value
-                    elif value > best[g, i, j] or T.isnan(value):
-                        if indices:  # before `best`: where loops are vectors, each store asks anew
-                            where[g, i, j] = (z * h + y) * w + x
-                        best[g, i, j] = value
+            there = bx * images + g < grid[0] and by * rows + i < grid[1] and (channels != 0 or ox < ow)
+            if there and tall and high and wide:
+                held[g, i, j] = X[(T.cast(b, I64), z, y, x, *c)]
+        for g, i, j in T.Parallel(images, rows, cols):
+            value = T.cast(held[g, i, j], F32)
+            if average:
+                best[g, i, j] = best[g, i, j] + value
+            elif value > best[g, i, j] or T.isnan(value):
+                if indices:  # before `best`: where loops are vectors, each store asks anew
+                    _, oz, oy, ox, _ = place(g, i, j, bx, by, bz)
+                    z, y = begin(oz, d, od, sz, pz) + u * tz, begin(oy, h, oh, sy, py) + v * ty
+                    where[g, i, j] = (z * h + y) * w + begin(ox, w, ow, sx, px) + t * tx
+                best[g, i, j] = value
 
     @T.macro
     def finish(Y, At, best, where, bx, by, bz, kz, ky, kx, sz, sy, sx, pz, py, px, divisor, padded):
@@ -136,11 +141,19 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
         tz: T.int32, ty: T.int32, tx: T.int32,
         divisor: T.int32, padded: T.int32,
     ):  # fmt: skip
-        with T.Kernel(*map(T.ceildiv, grid, tile), threads=threads) as (bx, by, bz):
-            best, where = T.alloc_fragment(tile, F32), T.alloc_fragment(tile, I32)
+        with T.Kernel(*map(T.ceildiv, grid, tile), threads=max(images * rows * cols // lanes, 1)) as (
+            bx,
+            by,
+            bz,
+        ):
+            held, best = T.alloc_fragment(tile, dtype), T.alloc_fragment(tile, F32)
+            where = T.alloc_fragment(tile, I32)
+            T.annotate_layout({x: neighbours(tile, lanes) for x in (held, best, where)})
             start(best, where, bx, by, bz, sz, sy, sx, pz, py, px, tz, ty, tx)
             for u, v, t in walk(kz, ky, kx):
-                visit(X, best, where, bx, by, bz, u, v, t, kz, ky, kx, sz, sy, sx, pz, py, px, tz, ty, tx)
+                visit(
+                    X, held, best, where, bx, by, bz, u, v, t, kz, ky, kx, sz, sy, sx, pz, py, px, tz, ty, tx
+                )
             finish(Y, At, best, where, bx, by, bz, kz, ky, kx, sz, sy, sx, pz, py, px, divisor, padded)
 
     def launch(run, x, y, *others):
@@ -152,15 +165,16 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, threads: int) -> 
         where = (*three(kernel, 1), *three(stride, 1), *three(padding, 0), *three(dilation, 1))
         run(*tensors, *where, divisor, int(padded))
 
-    return Kernel(
-        main, launch=launch, claims=("__restrict__ X",), pass_configs=UNGUARDED
-    )  # by the read-only path
+    reads = [f"*({spelling}*)(X + " for spelling in wide(dtype, lanes == vector_of(dtype))]
+    reads = reads or [f"const {CONSTANT[dtype]}* __restrict__ X"]  # by the read-only path
+    loops = [f"t < {key.window[2]};"] if key.window and key.window[2] > 1 else []  # which nvcc unrolls
+    return Kernel(main, launch=launch, claims=[*reads, *loops], pass_configs=UNCHECKED)
 
 
 def mean_pooling(key: Key) -> Kernel:
     """Means of chunks of consecutive rows: a block owns a chunk and up to 1024 columns, summed in order."""
     dtype, packed = key.dtype("x"), key.given("offsets")
-    lanes = LANES[dtype]
+    lanes = vector_of(dtype)
     cols = min(key.features & -key.features, 1024)
     threads = max(cols // lanes, 1)
     b, s, c, f = T.dynamic("b", I64), T.dynamic("s"), T.dynamic("c"), key.features
@@ -214,7 +228,18 @@ def mean_pooling(key: Key) -> Kernel:
         def launch(run, x, offsets, indices, y, chunk_size):
             run(flat(x), flat(y), chunk_size)
 
-    return Kernel(main, launch=launch, claims=() if cols < lanes else (WIDE[dtype],))
+    return Kernel(main, launch=launch, claims=wide(dtype, cols >= lanes))
+
+
+def neighbours(tile: tuple[int, int, int], lanes: int) -> Any:
+    """The layout of a tile: a thread has `lanes` neighbours, the next thread those after them."""
+    _, rows, cols = tile
+
+    def place(g, i, j):
+        at = (g * rows + i) * cols + j
+        return at // lanes, at % lanes
+
+    return T.Fragment(tile, forward_fn=place)
 
 
 def flat(x: Any) -> Any:
