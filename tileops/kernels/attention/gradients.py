@@ -168,32 +168,42 @@ def key_loop_of_pairs(Q, G, ROW, sk, sv, dk, dv, heads, last, count, mine, tiles
 
 
 @T.macro
-def query_weights(s, lse, n0, keys, mine, tiles):
-    """Scores, queries by keys, to weights; keys beyond the end score 0, which may be far above all others."""
+def query_weights(s, lse, mine, tiles):
+    """Scores, queries by keys, to weights; see `erase` for those that are hidden."""
     for i, j in T.Parallel(tiles.queries, tiles.keys):
         s[i, j] = T.exp2(s[i, j] * (mine.scale * LOG2E) - lse[i])
-    if n0 + tiles.keys > T.min(keys, mine.first + mine.right + 1):
-        for i, j in T.Parallel(tiles.queries, tiles.keys):
-            seen = (n0 + j < keys) and (n0 + j <= mine.first + i + mine.right)
-            s[i, j] = T.if_then_else(seen, s[i, j], 0.0)
 
 
 @T.macro
-def add_queries(s, g, w, delta, sk, dq, tiles):
-    """The gradient of queries from weights and the products of gradients and values."""
-    for i, j in T.Parallel(tiles.queries, tiles.keys):
-        g[i, j] = s[i, j] * (g[i, j] - delta[i])
-    T.copy(g, w)
-    T.wgmma_gemm(w, sk, dq, policy=ROWS)
+def erase(s, n0, at, columns, keys, mine, tiles):
+    """Zeros for hidden keys in some columns; keys beyond the end score 0, maybe far above all others."""
+    if n0 + at + columns > T.min(keys, mine.first + mine.right + 1):
+        for i, j in T.Parallel(tiles.queries, columns):
+            seen = (n0 + at + j < keys) and (n0 + at + j <= mine.first + i + mine.right)
+            s[i, at + j] = T.if_then_else(seen, s[i, at + j], 0.0)
+
+
+@T.macro
+def add_queries(s, g, w, at, columns, delta, sk, dq, tiles):
+    """The gradient of queries from these columns of weights and of products of gradients and values."""
+    for i, j in T.Parallel(tiles.queries, columns):
+        w[i, j] = T.cast(s[i, at + j] * (g[i, at + j] - delta[i]), tiles.dtype)
+    T.wgmma_gemm(w, sk[at : at + columns, 0 : tiles.width], dq, policy=ROWS)
 
 
 @T.macro
 def query_loop(K, V, sq, sg, dq, lse, delta, steps, mine, tiles):
-    """`dq` of a tile of queries over the keys that they see."""
-    bn, bm, width, tma = tiles.keys, tiles.queries, tiles.width, tiles.stages > 0
+    """`dq` of a tile of queries over the keys that they see.
+
+    The last product is in halves, so that gradients of the second half of scores run beside the product of
+    the first. Erasing that half once more changes nothing; the branch keeps the assembler from moving what
+    comes after it in front of the product.
+    """
+    bn, bm, width, tma, half = tiles.keys, tiles.queries, tiles.width, tiles.stages > 0, tiles.keys // 2
     sk, sv = T.alloc_shared((bn, width), tiles.dtype), T.alloc_shared((bn, width), tiles.dtype)
     s, g = T.alloc_fragment((bm, bn), F32), T.alloc_fragment((bm, bn), F32)
-    w, low = T.alloc_fragment((bm, bn), tiles.dtype), T.alloc_fragment((bm,), F32)
+    wa, wb = T.alloc_fragment((bm, half), tiles.dtype), T.alloc_fragment((bm, half), tiles.dtype)
+    low = T.alloc_fragment((bm,), F32)
     for t in T.Pipelined(steps, num_stages=tiles.stages):
         n0 = t * bn
         dense_rows(K, sk, mine.at, n0, bn, width, tma)
@@ -201,9 +211,12 @@ def query_loop(K, V, sq, sg, dq, lse, delta, steps, mine, tiles):
         dense_rows(V, sv, mine.at, n0, bn, width, tma)
         product(sg, sv, g)
         T.wait_wgmma(1)
-        query_weights(s, lse, n0, K.shape[1], mine, tiles)
+        query_weights(s, lse, mine, tiles)
+        erase(s, n0, 0, bn, K.shape[1], mine, tiles)
         T.wait_wgmma(0)
-        add_queries(s, g, w, delta, sk, dq, tiles)
+        add_queries(s, g, wa, 0, half, delta, sk, dq, tiles)
+        erase(s, n0, half, half, K.shape[1], mine, tiles)
+        add_queries(s, g, wb, half, half, delta, sk, dq, tiles)
         T.wait_wgmma(0)
         keep(low, sk, mine.scale < 0.0, bm)
         keep(low, sv, mine.scale < 0.0, bm)
@@ -230,13 +243,15 @@ def query_loop_of_pairs(K, V, sq, sg, dq, lse, delta, steps, mine, tiles):
         dense_rows(V, svb, mine.at, n0 + bn, bn, width, tma)
         product(sg, svb, gb)
         T.wait_wgmma(3)
-        query_weights(sa, lse, n0, K.shape[1], mine, tiles)
+        query_weights(sa, lse, mine, tiles)
+        erase(sa, n0, 0, bn, K.shape[1], mine, tiles)
         T.wait_wgmma(2)
-        add_queries(sa, ga, wa, delta, ska, dq, tiles)
+        add_queries(sa, ga, wa, 0, bn, delta, ska, dq, tiles)
         T.wait_wgmma(2)
-        query_weights(sb, lse, n0 + bn, K.shape[1], mine, tiles)
+        query_weights(sb, lse, mine, tiles)
+        erase(sb, n0 + bn, 0, bn, K.shape[1], mine, tiles)
         T.wait_wgmma(1)
-        add_queries(sb, gb, wb, delta, skb, dq, tiles)
+        add_queries(sb, gb, wb, 0, bn, delta, skb, dq, tiles)
         T.wait_wgmma(0)
         keep(low, ska, mine.scale < 0.0, bm)
         keep(low, sva, mine.scale < 0.0, bm)
