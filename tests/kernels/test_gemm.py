@@ -118,6 +118,21 @@ def test_blocks_that_stay(tile):
         check(run, "bfloat16", m, n, k, False, True)
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize(("fold", "tile"), [(1, "64x16"), (2, "64x32"), (4, "64x64")])
+def test_few_float8_rows(fold, tile, blocks):
+    """The scales of a part of K stay with it; a full tile, and one that is cut off in each direction."""
+    run = build(kernels.gemm_fp8_swapped, ("d",), "bfloat16", blocks=blocks, fold=fold, tile=tile)
+    for m, n in [(16, 64), (15, 65), (1, 17)]:
+        k = 128 * fold * 2 if blocks else 48 * fold
+        a, b = randn(m, k).to(torch.float8_e4m3fn), randn(n, k, seed=1).to(torch.float8_e4m3fn)
+        shapes = ((m, k // 128), (n, k // 128)) if blocks else ((1, 1), (1, 1))
+        scale_a, scale_b = (randn(*shape, seed=i).abs() for i, shape in enumerate(shapes))
+        d = poisoned(m, n, dtype="bfloat16")
+        run(a, b, scale_a, scale_b, None, d)
+        close(d, oracles.gemm_fp8(a, b, scale_a, scale_b, None, out_dtype=torch.bfloat16), 64 * k)
+
+
 @pytest.mark.parametrize("tile", ["128x128", "64x32"])
 @pytest.mark.parametrize("blocks", [False, True])
 def test_loads_go_on_while_a_float8_result_leaves(tile, blocks):

@@ -122,6 +122,11 @@ def _bmm_fp8_expected(nk: bool) -> Expected:
                 2 * (64 * 400 + 48 * 400) + 8 + 2 * 2 * 64 * 48,
                 out_dtype="float16",
             ),
+            good(2, 16, 44, 400, "swapped", tile="64x16"),
+            good(2, 17, 44, 400, "swapped", tile="64x32"),
+            good(2, 32, 44, 400, "swapped", tile="64x32"),
+            good(2, 33, 48, 400, "persistent", tile="64x32"),
+            good(2, 16, 48, 392, "general"),
             # 264 blocks of 64x64 at a time in 220, of 64x32 in 130; 132 of 128x128 in 390
             good(3, 64, 32 * 88, 16, "persistent", tile="64x32"),
             good(3, 65, 32 * 88, 16, "persistent", tile="64x64"),
@@ -131,7 +136,7 @@ def _bmm_fp8_expected(nk: bool) -> Expected:
             good(2, 64, 48, 392, "general"),
             good(1, 4194240, 4, 16, "general"),
             good(1, 4194241, 4, 16, None),
-            good(65535, 1, 8, 16, "persistent"),
+            good(65535, 1, 8, 16, "swapped"),
         ],
         bad=[
             Bad("a grid has at most 65535 matrices", _bmm_fp8(nk, 65536, 1, 8, 16)),

@@ -5,6 +5,7 @@ from tileops.kernels.gemm.few import bmm_swapped, gemm_gemv, gemm_swapped
 from tileops.kernels.gemm.fp8 import (
     bmm_fp8_general,
     bmm_fp8_persistent,
+    bmm_fp8_swapped,
     gemm_fp8_general,
     gemm_fp8_persistent,
     gemm_fp8_swapped,
@@ -15,6 +16,7 @@ from tileops.kernels.gemm.w4a16 import gemm_w4a16_few, gemm_w4a16_general, gemm_
 __all__ = [
     "bmm_fp8_general",
     "bmm_fp8_persistent",
+    "bmm_fp8_swapped",
     "bmm_swapped",
     "gemm_fp8_general",
     "gemm_fp8_persistent",

@@ -78,7 +78,7 @@ def swapped(kind: Operands, tile: Tile, fold: int, out_dtype: str, biased: bool)
     """Rows of b are the rows of a tile, the few rows of a its columns."""
     m, n, k = T.dynamic("m"), T.dynamic("n"), T.dynamic("k")
     (w_shape, x_shape), (sw_shape, sx_shape) = kind.stored(n * fold, m * fold, k), scale_shapes(kind)
-    dtype, c_shape = kind.dtype, (n,) if biased else (1,)
+    dtype, c_shape, batch = kind.dtype, (n,) if biased else (1,), kind.lead[0] if kind.lead else 1
 
     @T.prim_func
     def main(
@@ -87,11 +87,11 @@ def swapped(kind: Operands, tile: Tile, fold: int, out_dtype: str, biased: bool)
         SW: T.Tensor(sw_shape, F32),
         SX: T.Tensor(sx_shape, F32),
         C: T.Tensor(c_shape, out_dtype),
-        D: T.Tensor((m, n), out_dtype),
+        D: T.Tensor((*kind.lead, m, n), out_dtype),
     ):
-        with T.Kernel(T.ceildiv(n * fold, tile.rows), threads=tile.threads) as bx:
-            steps, bias = T.ceildiv(k, tile.depth), C if biased else None
-            few.product(W, X, (SW, SX), bias, D, steps, (), bx, n, m, kind, tile, fold, True)
+        with T.Kernel(T.ceildiv(n * fold, tile.rows), batch, threads=tile.threads) as (bx, bz):
+            at, steps, bias = (bz,) * len(kind.lead), T.ceildiv(k, tile.depth), C if biased else None
+            few.product(W, X, (SW, SX), bias, D, steps, at, bx, n, m, kind, tile, fold, True)
 
     return main
 
@@ -194,15 +194,12 @@ def gemm_fp8_general(key: Key) -> Kernel:
     return Kernel(program, launch=launch, claims=("wgmma",))
 
 
-def bmm_fp8_persistent(key: Key) -> Kernel:
-    """The schedule of `gemm_fp8_persistent` over all matrices of a batch.
+def over_batch(kind: Operands, program: Any, tile: Tile | None, claims: tuple[str, ...]) -> Kernel:
+    """The products of a batch by a program that wants K innermost; `tile` is that of one whose blocks stay.
 
-    float8 tensor cores want K innermost. A b that is stored (K, N) is transposed first, by its own program.
+    A b that is stored (K, N) is transposed first, by its own program.
     """
-    kind, tile = operands(key), PERSISTENT[key.tile]
-    programs = [persistent(kind._replace(trans_b=True), tile, key.dtype("d"), False)]
-    if not kind.trans_b:
-        programs.append(turned("uint8"))
+    programs = (program,) if kind.trans_b else (program, turned("uint8"))
 
     def launch(run, a, b, scale_a, scale_b, d):
         if a.numel() == 0:
@@ -212,9 +209,27 @@ def bmm_fp8_persistent(key: Key) -> Kernel:
             turned_b = b.new_empty(b.shape[0], b.shape[2], b.shape[1])
             run[1](b.view(torch.uint8), turned_b.view(torch.uint8))
             run, b = run[0], turned_b
-        run(a, b, scale_a.view(1), scale_b.view(1), d.view(-1)[:1], d, workers(d, tile))
+        scale_a, scale_b, c = scale_a.view(1), scale_b.view(1), d.view(-1)[:1]
+        if tile is None:
+            run(b, a, scale_b, scale_a, c, d)
+        else:
+            run(a, b, scale_a, scale_b, c, d, workers(d, tile))
 
-    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma", "tma_store"))
+    return Kernel(*programs, launch=launch, claims=claims)
+
+
+def bmm_fp8_persistent(key: Key) -> Kernel:
+    """The schedule of `gemm_fp8_persistent` over a batch; b is transposed where it has to be."""
+    kind, tile = operands(key), PERSISTENT[key.tile]
+    program = persistent(kind._replace(trans_b=True), tile, key.dtype("d"), False)
+    return over_batch(kind, program, tile, ("tma_load", "wgmma", "tma_store"))
+
+
+def bmm_fp8_swapped(key: Key) -> Kernel:
+    """The schedule of `gemm_fp8_swapped` for each matrix of a batch; b is transposed where it has to be."""
+    kind = operands(key)
+    program = swapped(kind._replace(trans_b=True), SWAPPED[key.tile], 1, key.dtype("d"), False)
+    return over_batch(kind, program, None, ("tma_load", "wgmma"))
 
 
 def bmm_fp8_general(key: Key) -> Kernel:
