@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     )
     from tileops.ops.attention.decode import (
         GroupedQueryAttentionDecodePagedWithKVCacheFwdOp,
+        GroupedQueryAttentionDecodeWithKVCacheFwdOp,
+        MultiHeadAttentionDecodePagedWithKVCacheFwdOp,
+        MultiHeadAttentionDecodeWithKVCacheFwdOp,
     )
     from tileops.ops.attention.dense import (
         GroupedQueryAttentionDenseFwdOp,
@@ -325,6 +328,7 @@ __all__ = [
     "GroupedGemmFwdOp",
     "GroupedQueryAttentionBwdOp",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
+    "GroupedQueryAttentionDecodeWithKVCacheFwdOp",
     "GroupedQueryAttentionDenseFwdOp",
     "GroupedQueryAttentionFwdOp",
     "GroupedQueryAttentionPrefillFwdOp",
@@ -372,6 +376,8 @@ __all__ = [
     "MoeUnpermuteFwdOp",
     "MulFwdOp",
     "MultiHeadAttentionBwdOp",
+    "MultiHeadAttentionDecodePagedWithKVCacheFwdOp",
+    "MultiHeadAttentionDecodeWithKVCacheFwdOp",
     "MultiHeadAttentionFwdOp",
     "NanToNumFwdOp",
     "NeFwdOp",
@@ -475,6 +481,7 @@ _MODULES = {
     "GroupedGemmFwdOp": "gemm.grouped",
     "GroupedQueryAttentionBwdOp": "attention.backward",
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
+    "GroupedQueryAttentionDecodeWithKVCacheFwdOp": "attention.decode",
     "GroupedQueryAttentionDenseFwdOp": "attention.dense",
     "GroupedQueryAttentionFwdOp": "attention.square",
     "GroupedQueryAttentionPrefillFwdOp": "attention.packed",
@@ -522,6 +529,8 @@ _MODULES = {
     "MoeUnpermuteFwdOp": "moe",
     "MulFwdOp": "elementwise.binary",
     "MultiHeadAttentionBwdOp": "attention.backward",
+    "MultiHeadAttentionDecodePagedWithKVCacheFwdOp": "attention.decode",
+    "MultiHeadAttentionDecodeWithKVCacheFwdOp": "attention.decode",
     "MultiHeadAttentionFwdOp": "attention.square",
     "NanToNumFwdOp": "elementwise.limits",
     "NeFwdOp": "elementwise.comparison",

@@ -148,66 +148,6 @@ ATTENTION = Expected(
 )
 
 
-def _paged(
-    q: Shape = (3, 4, 64),
-    k: Shape = (128, 2, 64),
-    lengths: Shape = (3,),
-    table: Shape = (3, 2),
-    dtypes: dict[str, str] | None = None,
-    dtype: str = "float16",
-    page_size: int = 16,
-    **more: Any,
-) -> Probe:
-    v = more.pop("v", k)
-    inputs = {"q": q, "k": k, "v": v, "real_seqlen_kv": lengths, "block_table": table}
-    types = {"real_seqlen_kv": "int32", "block_table": "int32", **(dtypes or {})}
-    return Probe(inputs, {"page_size": page_size, **more}, dtype, types)
-
-
-PAGED = Expected(
-    good=[
-        Good(
-            _paged(),
-            ((3, 4, 64),),
-            flops=4 * 3 * 4 * 64 * 32,
-            bytes=2 * 2 * (3 * 4 * 64 + 128 * 2 * 64) + 4 * (3 + 6),
-            names={"scale": 0.125, "cap": 0.0},
-        ),
-        Good(_paged(sm_scale=0.5, softcap=3.0), ((3, 4, 64),), names={"scale": 0.5, "cap": 3.0}),
-        Good(_paged(page_size=128, dtype="bfloat16"), ((3, 4, 64),)),
-    ],
-    bad=[
-        Bad("the pool must hold whole pages", _paged(page_size=0)),
-        Bad("the pool must hold whole pages", _paged(page_size=24)),
-        Bad("H must be a multiple of H_kv", _paged((3, 3, 64))),
-        Bad("H must be a multiple of H_kv", _paged(k=(128, 0, 64))),
-        Bad("the head dimension D must not be empty", _paged((3, 4, 0), (128, 2, 0))),
-        Bad("sm_scale must be finite", _paged(sm_scale=float("inf"))),
-        Bad("softcap must be finite and not negative", _paged(softcap=-0.25)),
-        Bad("softcap must be finite and not negative", _paged(softcap=float("inf"))),
-        Bad("q must have 3", _paged((3, 64))),
-        Bad("k must have 3", _paged(k=(128, 64))),
-        Bad("k must have shape", _paged(k=(128, 2, 32))),
-        Bad("v must have shape", _paged(v=(128, 1, 64))),
-        Bad("v must have shape", _paged(v=(64, 2, 64))),
-        Bad("v must have shape", _paged(v=(128, 2, 32))),
-        Bad("real_seqlen_kv must have 1", _paged(lengths=(3, 1))),
-        Bad("real_seqlen_kv must have shape", _paged(lengths=(4,))),
-        Bad("block_table must have 2", _paged(table=(3,))),
-        Bad("block_table must have shape", _paged(table=(4, 2))),
-        Bad("k must have the dtype of q", _paged(dtypes={"k": "bfloat16"})),
-        Bad("v must have the dtype of q", _paged(dtypes={"v": "bfloat16"})),
-        Bad("q must be a torch.Tensor", _paged(None)),
-        Bad("k must be a torch.Tensor", _paged(k=None, v=(128, 2, 64))),
-        Bad("v must be a torch.Tensor", _paged(v=None)),
-        Bad("real_seqlen_kv must be a torch.Tensor", _paged(lengths=None)),
-        Bad("block_table must be a torch.Tensor", _paged(table=None)),
-    ],
-    dtypes={"q": HALF, "real_seqlen_kv": {"int32"}, "block_table": {"int32"}},
-    made={"real_seqlen_kv": (0, 32), "block_table": (0, 7)},
-)
-
 EXPECTED: dict[str, Expected] = {
-    "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": PAGED,
     "GroupedQueryAttentionDenseFwdOp": ATTENTION,
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from tileops.bench.peer import Call, Function, Peer, Unserved
@@ -92,30 +94,58 @@ def _workspace(device: torch.device) -> Tensor:
 def attention(call: Call) -> Function:
     plain_scores(call)
     _half(call["q"])
-    return _decode(call) if call["q"].shape[1] == 1 else _prefill(call)
+    return decode(call) if call["q"].shape[1] == 1 else _prefill(call)
 
 
-def _decode(call: Call) -> Function:
-    from flashinfer import BatchDecodeWithPagedKVCacheWrapper
-
-    (batch, _, heads, size), (_, length, kv_heads, _) = call["q"].shape, call["k"].shape
-    if length % PAGE:
+@peer.serves("MultiHeadAttentionDecodeWithKVCacheFwdOp", slow=True)
+@peer.serves("GroupedQueryAttentionDecodeWithKVCacheFwdOp", slow=True)
+def decode(call: Call) -> Function:
+    """Their cache is paged, and a contiguous one is pages in order."""
+    batch, length = call["k"].shape[:2]
+    if length == 0 or length % PAGE:
         raise Unserved(f"whole pages of {PAGE} keys")
-    device, pages = call["q"].device, length // PAGE
-    counts = torch.arange(batch + 1, dtype=torch.int32, device=device) * pages
-    order = torch.arange(batch * pages, dtype=torch.int32, device=device)
-    last = torch.full((batch,), PAGE, dtype=torch.int32, device=device)
-    wrapper = BatchDecodeWithPagedKVCacheWrapper(_workspace(device), "NHD", use_tensor_cores=True)
-    wrapper.plan(
-        counts, order, last, heads, kv_heads, size, PAGE,
-        logits_soft_cap=call.params["softcap"] or None, sm_scale=call.params["sm_scale"],
-        q_data_type=call["q"].dtype, kv_data_type=call["k"].dtype,
-    )  # fmt: skip
+    table = torch.arange(batch * length // PAGE, dtype=torch.int32, device=call["k"].device)
+    lengths = torch.full((batch,), length, dtype=torch.int32, device=table.device)
+    run = _over_pages(call, lengths, table.view(batch, -1), PAGE)
+    return lambda q, k, v, *_: run(q, k.flatten(0, 1), v.flatten(0, 1))
 
-    def run(q: Tensor, k: Tensor, v: Tensor, *_: None) -> Tensor:
-        paged = tuple(t.view(-1, PAGE, kv_heads, size) for t in (k, v))
-        out: Tensor = wrapper.run(q[:, 0], paged)
-        return out[:, None]
+
+@peer.serves("MultiHeadAttentionDecodePagedWithKVCacheFwdOp", slow=True)
+@peer.serves("GroupedQueryAttentionDecodePagedWithKVCacheFwdOp", slow=True)
+def decode_paged(call: Call) -> Function:
+    return _over_pages(call, call["real_seqlen_kv"], call["block_table"], call.params["page_size"])
+
+
+def _over_pages(call: Call, lengths: Tensor, table: Tensor, size: int) -> Function:
+    """Lengths and table are read ahead, by `plan`."""
+    from flashinfer import BatchDecodeWithPagedKVCacheWrapper, BatchPrefillWithPagedKVCacheWrapper
+
+    _half(call["q"])
+    if table.numel() == 0 or int(lengths.min()) < 1:
+        raise Unserved("a request has no keys")
+    q, kv_heads = call["q"], call["k"].shape[-2]
+    rows, heads, width = q.shape[1] if q.dim() == 4 else 1, q.shape[-2], q.shape[-1]
+    counts = (lengths + size - 1) // size
+    starts = F.pad(counts.cumsum(0), (1, 0)).int()
+    used = table[torch.arange(table.shape[1], device=table.device) < counts[:, None]]
+    pages = starts, used, (lengths - 1) % size + 1
+    options = {
+        "logits_soft_cap": call.params.get("softcap") or None, "sm_scale": call.params.get("sm_scale"),
+        "q_data_type": q.dtype, "kv_data_type": q.dtype,
+    }  # fmt: skip
+    wrapper: Any
+    if rows == 1:
+        wrapper = BatchDecodeWithPagedKVCacheWrapper(_workspace(q.device), "NHD", use_tensor_cores=True)
+        wrapper.plan(*pages, heads, kv_heads, width, size, **options)
+    else:
+        wrapper = BatchPrefillWithPagedKVCacheWrapper(_workspace(q.device), "NHD")
+        queries = torch.arange(len(lengths) + 1, dtype=torch.int32, device=q.device) * rows
+        causal = call.params.get("is_causal", False)
+        wrapper.plan(queries, *pages, heads, kv_heads, width, size, causal=causal, **options)
+
+    def run(q: Tensor, k: Tensor, v: Tensor, *_: Tensor) -> Tensor:
+        out: Tensor = wrapper.run(q.view(-1, heads, width), tuple(x.unflatten(0, (-1, size)) for x in (k, v)))
+        return out.view(q.shape)
 
     return run
 
