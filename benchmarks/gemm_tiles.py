@@ -132,6 +132,8 @@ SIZES = [
     *(Size(op, s, {"bmm_fp8_persistent": ("64x32", "64x64", "64x128", "128x128", "128x192")})
       for op in ("BmmFp8NKFwdOp", "BmmFp8KNFwdOp") for s in [
         (8, 2048, 2048, 2048), (64, 128, 2048, 128), (32, 128, 128, 2048), (128, 512, 512, 2048)]),
+    *(Size("BmmFp8NKFwdOp", s, {"bmm_fp8_swapped": ("64x16", "64x32"), "bmm_fp8_persistent": ("64x32",)})
+      for s in [(128, 16, 512, 128), (128, 8, 1536, 2048)]),
 ]  # fmt: skip
 
 
