@@ -62,3 +62,13 @@ def test_many_best_scores():
     for topk in (4097, 8192):
         got = tileops.TopkSelectorFwdOp(topk=topk)(score, ends - 20000, ends)
         assert torch.equal(got, oracles.topk_selector(score, ends - 20000, ends, topk=topk))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_starts_and_ends_far_beyond_the_row_are_held_inside(groups):
+    score = torch.randn(1, 4, 9001, groups)
+    starts = torch.tensor([[2**31 - 1, 9004, -(2**31), -(2**31)]], dtype=torch.int32)
+    ends = torch.tensor([[9001, -(2**31), -(2**31), 2**31 - 1]], dtype=torch.int32)
+    got = tileops.TopkSelectorFwdOp(topk=7)(score, starts, ends)
+    assert (got[0, :3] == -1).all()
+    assert torch.equal(got[0, 3], score[0, 3].topk(7, dim=0).indices.T.int())

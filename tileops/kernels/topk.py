@@ -165,8 +165,8 @@ def topk_selector(key: Key) -> Kernel:
             held = T.alloc_fragment((rows, THREADS), U64)
             x = T.alloc_fragment((BATCH, THREADS, lane), "float32")
             fresh = T.alloc_fragment((BATCH * lane, THREADS), U64)
-            first, end = T.max(First[row], 0), T.min(End[row], n)
-            start = T.max(First[row], 0) // lane
+            first, end = T.min(T.max(First[row], 0), n), T.max(T.min(End[row], n), 0)
+            start = first // lane
             size[0] = 0
             least[0] = T.cast(1, U64)
             T.clear(entries)
