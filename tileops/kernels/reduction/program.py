@@ -172,7 +172,7 @@ def _reduce(key: Key, rows: bool) -> Kernel:
     def launch(run, x, y, z, fold, divisor):
         inner = 1 if rows else fold[-1]
         slabs = x.numel() // (inner * (fold[-2] if split else math.prod(fold[1::2])))
-        x = words(gathered(x, fold), dtype).view(slabs, -1, inner)
+        x = words(x if split else gathered(x, fold), dtype).view(slabs, -1, inner)
         blocks = () if rows else (-(-inner // k.across),)
         if not split:
             run(x, y.view(slabs, inner), z.view(slabs, inner), *blocks, divisor)
