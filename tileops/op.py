@@ -19,7 +19,7 @@ from tileops.explain import Explanation, explain
 from tileops.library import Overloads, register
 from tileops.params import normalize_one
 from tileops.roofline import Roofline, roofline, tensor_bytes
-from tileops.runner import build, choose, make_key, require_implementation, runner_for
+from tileops.runner import build, choose, computes_nothing, make_key, require_implementation, runner_for
 from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
 
@@ -130,7 +130,8 @@ class Op:
         facts = self._facts(tensors, named)
         target = self._target_for(facts["device"])
         implementation = choose(self.spec, facts, target, self._implementation)
-        build(self.spec, make_key(self.spec, implementation, facts, target))
+        if not computes_nothing(self.spec, facts):
+            build(self.spec, make_key(self.spec, implementation, facts, target))
 
     def validate(self, *tensors: Tensor | None, **named: Any) -> None:
         """Check types, ranks, dtypes, sizes, devices, rules and index tensors of a call without running it.

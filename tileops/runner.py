@@ -19,7 +19,7 @@ from tileops.fail import not_implemented
 from tileops.kernel import Kernel, Key
 from tileops.spec.model import OpSpec
 
-__all__ = ["Entry", "Runner", "Verdict", "factory", "make_key", "trace", "verdicts"]
+__all__ = ["Entry", "Runner", "Verdict", "computes_nothing", "factory", "make_key", "trace", "verdicts"]
 
 log = logging.getLogger("tileops")
 
@@ -89,6 +89,11 @@ def make_key(spec: OpSpec, implementation: str, facts: Mapping[str, Any], target
     dtypes = tuple((slot, str(dtype_name(d))) for slot, d in facts["dtypes"].items() if d is not None)
     static = tuple(facts[f"static:{implementation}"].items())
     return Key(spec.name, implementation, target, dtypes, static)
+
+
+def computes_nothing(spec: OpSpec, facts: Mapping[str, Any]) -> bool:
+    """Whether all outputs of a call are empty: then no program is built for it, and none runs."""
+    return all(0 in facts["shapes"][name] for name in spec.outputs)
 
 
 def factory(spec: OpSpec, implementation: str) -> Callable[[Key], Kernel]:
@@ -163,10 +168,12 @@ class Runner:
             )
         return target
 
-    def find(self, key: Any, facts: Mapping[str, Any]) -> Entry:
-        """The entry for a call whose key is new: choose, build, remember."""
+    def find(self, key: Any, facts: Mapping[str, Any]) -> Entry | None:
+        """The entry for a call whose key is new: choose, build, remember. None where nothing is launched."""
         target = self.target_for(facts["device"])
         implementation = choose(self.spec, facts, target, self.implementation)
+        if computes_nothing(self.spec, facts):
+            return None
         kernel_key = make_key(self.spec, implementation, facts, target)
         if target == "hopper" and kernel_key not in _entries and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(

@@ -43,6 +43,20 @@ def test_a_new_batch_builds_nothing(builds: Builds) -> None:
     assert len(builds) == 1
 
 
+def test_a_call_whose_outputs_are_empty_builds_nothing_and_is_checked_all_the_same(builds: Builds) -> None:
+    assert tileops.RopeNeoxFwdOp()(torch.zeros(3, 0)).shape == (3, 0)
+    assert rms()(*inputs(0)).shape == (0, 64)
+    assert tileops.MeanPoolingFwdOp(chunk_size=4)(torch.zeros(1, 9, 2, 0)).shape == (1, 3, 2, 0)
+    rms().build(*inputs(0))
+    assert len(builds) == 0
+    with pytest.raises(tileops.CallError, match="normalized_shape"):
+        rms()(torch.zeros(0, 63))
+    with pytest.raises(tileops.CallError, match="more than 4096 elements"):
+        tileops.RopeNeoxFwdOp(implementation="angles")(torch.zeros(0, 8192))
+    assert torch.equal(tileops.SumFwdOp(dim=0)(torch.zeros(0, 2)), torch.zeros(2))
+    assert len(builds) == 1  # empty inputs, and outputs that are not
+
+
 def test_a_thousand_lengths_of_a_decode_build_one_kernel(builds: Builds) -> None:
     softmax = tileops.SoftmaxFwdOp(dim=-1)
     for length in range(513, 1025):  # one bucket of row lengths; aligned and not
