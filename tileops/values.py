@@ -40,6 +40,12 @@ def _range(tensor: Tensor, least: int, most: int) -> tuple[Tensor, str]:
     return ~((tensor >= least) & (tensor <= most)), f"values in [{least}, {most}]"
 
 
+def _columns(tensor: Tensor, *most: int) -> tuple[Tensor, str]:
+    """In each column of the last axis, every value from 0 to its `most`."""
+    wrong = (tensor < 0) | (tensor > torch.tensor(most, dtype=torch.int64, device=tensor.device))
+    return wrong, " and ".join(f"values in [0, {last}] in column {n}" for n, last in enumerate(most))
+
+
 def _offsets(tensor: Tensor, total: int) -> tuple[Tensor, str]:
     """Prefix sums: 0 first, never less than the one before, `total` last."""
     wrong = torch.zeros_like(tensor, dtype=torch.bool)
@@ -55,8 +61,24 @@ def _pages(tensor: Tensor, lengths: Tensor, page_size: int, pages: int) -> tuple
     return used & ((tensor < 0) | (tensor >= pages)), f"pages in [0, {pages - 1}] where the lengths need one"
 
 
+def _room(tensor: Tensor, offsets: Tensor, capacity: int) -> tuple[Tensor, str]:
+    """Lengths of sequences that grow by what the prefix sums `offsets` hold of each, within `capacity`."""
+    wrong = (tensor < 0) | (tensor.long() + offsets.long().diff() > capacity)
+    return wrong, f"lengths from 0 on that with the new rows are at most {capacity}"
+
+
+def _grown_pages(
+    tensor: Tensor, lengths: Tensor, offsets: Tensor, page_size: int, pages: int
+) -> tuple[Tensor, str]:
+    """The same where each length grows by what the prefix sums `offsets` hold of its sequence."""
+    return _pages(tensor, lengths + offsets.diff(), page_size, pages)
+
+
 _CHECKS: dict[str, Callable[..., tuple[Tensor, str]]] = {
     "range": _range,
+    "columns": _columns,
     "offsets": _offsets,
     "pages": _pages,
+    "room": _room,
+    "grown_pages": _grown_pages,
 }

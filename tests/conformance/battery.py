@@ -231,7 +231,11 @@ def _pages(tensor: Tensor, page_size: int, pages: int) -> Tensor:
     return torch.arange(tensor.numel() - 1, -1, -1).reshape(tensor.shape) % max(pages, 1)
 
 
-_PERMITTED = {"range": Tensor.clamp, "offsets": _prefix_sums, "pages": _pages}
+def _columns(tensor: Tensor, *most: int) -> Tensor:
+    return tensor.abs().minimum(torch.tensor(most))
+
+
+_PERMITTED = {"range": Tensor.clamp, "columns": _columns, "offsets": _prefix_sums, "pages": _pages}
 
 
 def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:

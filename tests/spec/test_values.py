@@ -48,6 +48,18 @@ def test_a_range_includes_both_ends(tmp_path: Path) -> None:
             look(functions, wrong, [[0, 0]] * 3)
 
 
+def test_each_column_of_pairs_has_a_range_of_its_own(tmp_path: Path) -> None:
+    functions = toy(tmp_path, table="columns(T - 8, 3)")
+    look(functions, [0, 7, 3], [[0, 0], [0, 3], [0, 1]])
+    for wrong, at in (([1, 0], 0), ([0, 4], 1), ([-1, 0], 0), ([0, -1], 1)):
+        message = (
+            rf"ToyOp: table must hold values in \[0, 0\] in column 0 and values in \[0, 3\] in column 1, "
+            rf"got {wrong[at]} at \[2, {at}\]"
+        )
+        with pytest.raises(CallError, match=message):
+            look(functions, [0, 7, 3], [[0, 0], [0, 3], wrong])
+
+
 def test_offsets_begin_at_zero_do_not_decrease_and_end_at_the_total(tmp_path: Path) -> None:
     functions = toy(tmp_path, ids="offsets(T)", table="range(0, 9)")
     look(functions, [0, 0, 8], [[0, 9]] * 3)

@@ -207,12 +207,14 @@ def mean_pooling(key: Key) -> Kernel:
                 which = T.max(
                     T.min(Indices[chunk, 0], sequences - 2), 0
                 )  # whatever it holds, nothing else is read
-                first = T.max(Offsets[which], 0) + T.max(Indices[chunk, 1], 0) * size
-                stop = T.min(T.min(first + size, Offsets[which + 1]), s)
-                mean(X, Y, 0, chunk, col, T.max(first, 0), stop)
+                number = T.cast(T.max(Indices[chunk, 1], 0), I64)  # times the size it may need 64 bits
+                first = T.cast(T.max(Offsets[which], 0), I64) + number * T.cast(size, I64)
+                limit = T.max(T.min(Offsets[T.min(which + 1, sequences - 1)], s), 0)
+                begin = T.cast(T.min(first, T.cast(limit, I64)), I32)
+                mean(X, Y, 0, chunk, col, begin, begin + T.min(size, limit - begin))
 
         def launch(run, x, offsets, indices, y, chunk_size):
-            run(flat(x), offsets, indices, flat(y), chunk_size)
+            run(flat(x), offsets, indices, flat(y), within(x, chunk_size))
 
     else:
 
@@ -223,10 +225,11 @@ def mean_pooling(key: Key) -> Kernel:
                     T.truncdiv(block, T.cast(c, I64)),
                     T.cast(T.truncmod(block, T.cast(c, I64)), I32),
                 )
-                mean(X, Y, batch, chunk, col, chunk * size, T.min(chunk * size + size, s))
+                begin = chunk * size
+                mean(X, Y, batch, chunk, col, begin, begin + T.min(size, s - begin))
 
         def launch(run, x, offsets, indices, y, chunk_size):
-            run(flat(x), flat(y), chunk_size)
+            run(flat(x), flat(y), within(x, chunk_size))
 
     return Kernel(main, launch=launch, claims=wide(dtype, cols >= lanes))
 
@@ -242,9 +245,14 @@ def neighbours(tile: tuple[int, int, int], lanes: int) -> Any:
     return T.Fragment(tile, forward_fn=place)
 
 
+def within(x: Any, chunk_size: int) -> int:
+    """A chunk that is longer than all rows is as long as they are."""
+    return min(chunk_size, max(x.shape[1], 1))
+
+
 def flat(x: Any) -> Any:
     """The last two axes as one."""
-    return x.view(*x.shape[:2], -1)
+    return x.view(*x.shape[:2], x.shape[2] * x.shape[3])
 
 
 def three(values: tuple[int, ...], fill: int) -> tuple[int, ...]:

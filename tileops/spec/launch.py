@@ -97,7 +97,8 @@ def emit_values(out: Source, spec: OpSpec) -> None:
         if member.values is not None:
             kind, found = maker(member.values)
             arguments = [f"t_{a.text}" if a.text in spec.inputs else a.python for a in found]
-            out.line(f"values_{kind}({name!r}, t_{name}, {', '.join(arguments)})")
+            given = f"if t_{name} is not None: " if member.optional else ""  # else a size may be None
+            out.line(f"{given}values_{kind}({name!r}, t_{name}, {', '.join(arguments)})")
 
 
 def _single_sizes(spec: OpSpec) -> list[str]:

@@ -155,7 +155,6 @@ def _mean(
 
 MEAN = Expected(
     good=[
-        Good(_mean((2, 10, 2, 8)), ((2, 3, 2, 8),), "chunks", {"features": 16}, 320, 2 * (320 + 96)),
         Good(
             _mean((1, 10, 2, 8), 4, (3,), (5, 2)),
             ((1, 5, 2, 8),),
@@ -163,7 +162,12 @@ MEAN = Expected(
             names={"features": 16, "N": 2},
             bytes=2 * 240 + 52,
         ),
+        Good(
+            _mean((2, 10, 2, 8)), ((2, 3, 2, 8),), "chunks", {"features": 16}, 320, 2 * (320 + 96), run=True
+        ),
         Good(_mean((1, 0, 2, 8), dtype="bfloat16"), ((1, 0, 2, 8),), "chunks"),
+        Good(_mean((1, 10, 2, 0)), ((1, 3, 2, 0),), "chunks"),
+        Good(_mean((1, 10, 2, 8), 2**40), ((1, 1, 2, 8),), "chunks"),
         Good(_mean((1, 1, 2, 8), dtype="float32"), ((1, 1, 2, 8),), "chunks"),
     ],
     bad=[
@@ -177,7 +181,7 @@ MEAN = Expected(
     ],
     dtypes={"x": FLOATS},
     made={"offsets": (0, 70), "indices": (0, 2)},
-    values={"offsets": ("offsets", 10), "indices": ("range", 0, 10)},
+    values={"offsets": ("offsets", 10), "indices": ("columns", 1, 10)},
 )
 
 EXPECTED: dict[str, Expected] = {"MeanPoolingFwdOp": MEAN}
