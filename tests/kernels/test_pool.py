@@ -45,3 +45,15 @@ def test_a_sequence_or_a_chunk_that_does_not_exist_is_refused():
     for wrong in ((3, 0), (-1, 0), (0, -1), (0, 11)):
         with pytest.raises(CallError, match=r"indices must hold values in \[0, 2\] in column 0 and values"):
             mean(x, offsets, pairs((2, 0), wrong))
+
+
+@pytest.mark.parametrize("divisor", [3, -2, 2**31, 2**32, -(2**40), 2**24 + 1])
+def test_a_divisor_of_any_size(divisor):
+    x = torch.randn(1, 2, 4, 4, 4)
+    for op, twin, tensor in (
+        (tileops.AvgPool2dFwdOp, torch.nn.functional.avg_pool2d, x[0]),
+        (tileops.AvgPool3dFwdOp, torch.nn.functional.avg_pool3d, x),
+    ):
+        tensor = tensor if tensor.dim() == 5 else tensor.contiguous()
+        got = op(kernel_size=2, divisor_override=divisor)(tensor)
+        torch.testing.assert_close(got, twin(tensor, 2, divisor_override=divisor), atol=0.0, rtol=1e-6)

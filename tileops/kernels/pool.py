@@ -122,9 +122,8 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, lanes: int) -> Ke
                     count = positions(z, end(oz, d, od, sz, pz, kz), d, pz, padded)
                     count = count * positions(y, end(oy, h, oh, sy, py, ky), h, py, padded)
                     count = count * positions(x, end(ox, w, ow, sx, px, kx), w, px, padded)
-                    Y[at] = T.cast(
-                        best[g, i, j] / T.cast(T.if_then_else(divisor != 0, divisor, count), F32), dtype
-                    )
+                    share = T.if_then_else(divisor != 0.0, divisor, T.cast(count, F32))
+                    Y[at] = T.cast(best[g, i, j] / share, dtype)
                 else:
                     Y[at] = T.cast(best[g, i, j], dtype)
                 if indices:
@@ -139,7 +138,7 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, lanes: int) -> Ke
         sz: T.int32, sy: T.int32, sx: T.int32,
         pz: T.int32, py: T.int32, px: T.int32,
         tz: T.int32, ty: T.int32, tx: T.int32,
-        divisor: T.int32, padded: T.int32,
+        divisor: T.float32, padded: T.int32,
     ):  # fmt: skip
         with T.Kernel(*map(T.ceildiv, grid, tile), threads=max(images * rows * cols // lanes, 1)) as (
             bx,
@@ -163,7 +162,7 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, lanes: int) -> Ke
         divisor, padded = numbers[2:] if average and not adaptive else (0, False)
         tensors = [volume(t, channels) for t in (x, y, others[0] if indices else y)]
         where = (*three(kernel, 1), *three(stride, 1), *three(padding, 0), *three(dilation, 1))
-        run(*tensors, *where, divisor, int(padded))
+        run(*tensors, *where, float(divisor), int(padded))
 
     reads = [f"*({spelling}*)(X + " for spelling in wide(dtype, lanes == vector_of(dtype))]
     reads = reads or [f"const {CONSTANT[dtype]}* __restrict__ X"]  # by the read-only path
