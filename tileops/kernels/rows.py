@@ -31,17 +31,44 @@ def split(tiles: int, most: int) -> tuple[int, int]:
     return -(-tiles // each), each
 
 
+def amid(a: Any, b: Any, c: Any) -> Any:
+    """The middle one of three values of a set; 0 where it is not finite, or so large that distances are not.
+
+    Sums of distances from a value that most others are near keep the digits that sums of large values lose,
+    and those of equal values are 0 exactly. One outlier among the three is not taken.
+    """
+    middle = T.max(T.min(a, b), T.min(T.max(a, b), c))
+    return T.if_then_else(T.abs(middle) < 1e30, middle, 0.0)
+
+
 @T.macro
-def sum_rows(x, mean, out, first, n, rows, width, centered):
-    """Sum over each row of the tile ``x``, or of its squared distance from ``mean`` when ``centered``."""
+def middles(X, R, out, row, n, rows, dtype):
+    """`amid` the first, the middle and the last value of each row of X, or of X + R rounded to its dtype.
+
+    Places are no constants: a known factor of an index TVM takes for lanes, whose number has 15 bits.
+    """
+    place = T.alloc_var("int32")
+    three = [T.alloc_fragment((rows,), F32) for _ in range(3)]
+    for value, j in zip(three, (0, n // 2, n - 1), strict=True):
+        place = j
+        for i in T.Parallel(rows):
+            x = T.cast(X[row + i, place], F32)
+            if R is False:
+                value[i] = x
+            else:
+                value[i] = T.cast(T.cast(x + T.cast(R[row + i, place], F32), dtype), F32)
+    for i in T.Parallel(rows):
+        out[i] = amid(three[0][i], three[1][i], three[2][i])
+
+
+@T.macro
+def sum_rows(x, center, out, first, n, rows, width, squared):
+    """Sum over each row of the tile ``x`` of the distances from ``center``, or of their squares."""
     total = T.alloc_reducer((rows,), F32, op="sum")
     T.reducer_init(total)
     for i, j in T.Parallel(rows, width):
-        if centered:
-            d = T.if_then_else(first + j < n, T.cast(x[i, j], F32) - mean[i], 0.0)
-            T.reducer_update(total[i], d * d)
-        else:
-            T.reducer_update(total[i], T.cast(x[i, j], F32))
+        d = T.if_then_else(first + j < n, T.cast(x[i, j], F32) - center[i], 0.0)
+        T.reducer_update(total[i], d * d if squared else d)
     T.finalize_reducer(total, out)
 
 
@@ -97,11 +124,18 @@ def load_factors(tensors, fragments, row, first, rows, width, whole):
 
 
 @T.macro
-def center_rows(x, e, mean, n, rows, width):
-    """``e = x - mean`` in float32 for rows of `n`, 0 beyond: each value is converted once."""
+def center_rows(x, e, middle, mean, n, rows, width):
+    """``e = x - mean`` in float32 for rows of `n`, 0 beyond: each value is converted once.
+
+    The mean is that of the distances from `middle`, see `amid`, which are rounded once.
+    """
     for i, j in T.Parallel(rows, width):
-        e[i, j] = T.cast(x[i, j], F32)
-    sum_rows(e, mean, mean, 0, n, rows, width, False)
+        e[i, j] = T.if_then_else(j < n, T.cast(x[i, j], F32) - middle[i], 0.0)
+    total = T.alloc_reducer((rows,), F32, op="sum")
+    T.reducer_init(total)
+    for i, j in T.Parallel(rows, width):
+        T.reducer_update(total[i], e[i, j])
+    T.finalize_reducer(total, mean)
     for i in T.Parallel(rows):
         mean[i] = mean[i] / n
     for i, j in T.Parallel(rows, width):

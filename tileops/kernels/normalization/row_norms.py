@@ -24,6 +24,7 @@ from tileops.kernels.rows import (
     load_factors,
     loaded,
     merge_moments,
+    middles,
     normalize_rows,
     row_tile,
     sum_rows,
@@ -108,13 +109,16 @@ def _rows(key: Key, centered: bool) -> Kernel:
             T.annotate_min_blocks_per_sm(blocks)
             x, r = T.alloc_fragment(tile, dtype), fragment(tile, dtype, residual)
             e = fragment(tile, F32, centered)
-            mean, scale = fragment((rows,), F32, centered), T.alloc_fragment((rows,), F32)
+            mean, middle = fragment((rows,), F32, centered), fragment((rows,), F32, centered)
+            scale = T.alloc_fragment((rows,), F32)
             w, b, g = (fragment(tile, dtype, centered and given) for given in factors)
+            if centered:
+                middles(X, R, middle, bx * rows, n, rows, dtype)
             T.copy(X[bx * rows, 0], x)
             add_residual(x, R, r, S, bx * rows, 0, rows, width, dtype, residual)
             load_factors((W, B, G), (w, b, g), bx * rows, 0, rows, width, whole)
             if centered:
-                center_rows(x, e, mean, n, rows, width)
+                center_rows(x, e, middle, mean, n, rows, width)
                 sum_squares(e, scale, rows, width)
             else:
                 sum_squares(x, scale, rows, width)
@@ -142,18 +146,19 @@ def _pieces(key: Key, centered: bool) -> Kernel:
         with T.Kernel(m, threads=LONG_THREADS) as row:
             x, r = T.alloc_fragment((1, block), dtype), fragment((1, block), dtype, residual)
             scale, part = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
-            mean, part_mean = fragment((1,), F32, centered), fragment((1,), F32, centered)
+            mean, part_mean, middle = (fragment((1,), F32, centered) for _ in range(3))
             w, b, g = (fragment((1, block), dtype, whole and given) for given in factors)
             T.clear(scale)
             if centered:
                 T.clear(mean)
+                middles(X, R, middle, row, n, 1, dtype)
             for p in T.serial(T.ceildiv(n, block)):
                 T.copy(X[row, p * block], x)
                 add_residual(x, R, r, S, row, p * block, 1, block, dtype, residual)
                 if centered:
                     size, seen = T.cast(T.min(block, n - p * block), F32), T.cast(p * block, F32)
-                    sum_rows(x, mean, part_mean, p * block, n, 1, block, False)
-                    part_mean[0] = part_mean[0] / size
+                    sum_rows(x, middle, part_mean, p * block, n, 1, block, False)
+                    part_mean[0] = middle[0] + part_mean[0] / size
                     sum_rows(x, part_mean, part, p * block, n, 1, block, True)
                     merge_moments(mean, scale, part_mean, part, seen, size, 1)
                 else:

@@ -128,13 +128,13 @@ def normalize_units(key: Key) -> Kernel:
         with T.Kernel(T.ceildiv(k.U, k.Q), threads=k.threads) as bu:
             T.annotate_min_blocks_per_sm(k.blocks)
             x = T.alloc_fragment((k.R, k.W), dtype)
-            mean, square, scale = (T.alloc_fragment((k.Q,), F32) for _ in range(3))
+            mean, away, square, scale = (T.alloc_fragment((k.Q,), F32) for _ in range(4))
             old = [fragment((k.Q,), F32, f.batch and f.runs) for _ in range(2)]
             c = T.alloc_var("int32")
             c = f.first(bu * k.Q, count, size)
             tiles.read_units(RM, old[0], bu * k.Q, k)
             tiles.read_units(RV, old[1], bu * k.Q, k)
-            tiles.moments(X, x, mean, square, 0, bu * k.Q, 0, k, k.total())
+            tiles.moments(X, x, mean, away, square, 0, bu * k.Q, 0, k, k.total())
             finish(f, M, D, RM, RV, old, mean, square, scale, bu * k.Q, eps, momentum)
             tiles.normalize_tile(x, mean, scale, W, B, bu * k.Q, 0, k, f.groups(c, inner), dtype)
             tiles.write_tile(x, Y, 0, bu * k.Q, 0, k)
@@ -167,19 +167,21 @@ def normalize_pieces(key: Key) -> Kernel:
         if training:
             with T.Kernel(*k.grid, threads=k.threads) as (bu, bl, ba):
                 x = T.alloc_fragment((k.R, k.W), dtype)
-                mean, square = T.alloc_fragment((k.Q,), F32), T.alloc_fragment((k.Q,), F32)
+                mean, away, square = (T.alloc_fragment((k.Q,), F32) for _ in range(3))
                 a, l = ba * k.R, bl * k.W
-                tiles.moments(X, x, mean, square, a, bu * k.Q, l, k, k.values(a, l))
+                tiles.moments(X, x, mean, away, square, a, bu * k.Q, l, k, k.values(a, l))
                 for q in T.Parallel(k.Q):
-                    P[0, bu * k.Q + q, ba * k.across + bl] = mean[q]
+                    P[0, bu * k.Q + q, ba * k.across + bl] = away[q]
                     P[1, bu * k.Q + q, ba * k.across + bl] = square[q]
             with T.Kernel(k.U, threads=MERGE) as u:
                 part = T.alloc_fragment((MERGE,), F32)
-                mean, square, scale = (T.alloc_fragment((1,), F32) for _ in range(3))
+                mean, away, square, scale = (T.alloc_fragment((1,), F32) for _ in range(4))
                 old = [fragment((1,), F32, f.batch and f.runs) for _ in range(2)]
                 tiles.read_units(RM, old[0], u, f.one.k)
                 tiles.read_units(RV, old[1], u, f.one.k)
-                tiles.merge_pieces(P, part, mean, square, u, pieces, k)
+                tiles.middles(X, mean, u, f.one.k)
+                tiles.merge_pieces(P, part, away, square, u, pieces, k)
+                mean[0] = mean[0] + away[0]
                 finish(f.one, M, D, RM, RV, old, mean, square, scale, u, eps, momentum)
                 S[0, u] = mean[0]
                 S[1, u] = scale[0]

@@ -11,7 +11,7 @@ import tilelang.language as T
 
 from tileops.kernel import Key
 from tileops.kernels.elements import ITEM_SIZE, wide
-from tileops.kernels.rows import F32
+from tileops.kernels.rows import F32, amid
 
 PIECE, COLUMNS = 8192, 64  # values of a tile where units are spread over blocks; units of a tile of columns
 MERGE = 128  # pieces that are merged at a time
@@ -103,16 +103,15 @@ def write_tile(x, Y, a, u, l, k):
 
 
 @T.macro
-def sum_tile(x, mean, out, a, l, k, centered):
-    """Sum over each unit of a tile, or of squared distances from `mean`; only values of the input count."""
+def sum_tile(x, center, out, a, l, k, squared):
+    """Sum over each unit of distances from `center`, or of their squares; only values of the input count."""
     total = T.alloc_reducer((k.Q,), F32, op="sum")
     T.reducer_init(total)
     for r, j in T.Parallel(k.R, k.W):
-        if centered:
-            d = T.if_then_else(a + r < k.A, T.cast(x[r, j], F32) - mean[unit(k, j)], 0.0)
-            T.reducer_update(total[unit(k, j)], T.if_then_else(k.columns or l + j < k.L, d * d, 0.0))
-        else:
-            T.reducer_update(total[unit(k, j)], T.cast(x[r, j], F32))
+        d = T.if_then_else(a + r < k.A, T.cast(x[r, j], F32) - center[unit(k, j)], 0.0)
+        T.reducer_update(
+            total[unit(k, j)], T.if_then_else(k.columns or l + j < k.L, d * d if squared else d, 0.0)
+        )
     T.finalize_reducer(total, out)
 
 
@@ -163,12 +162,26 @@ def backwards(k: Units, bu: Any, bl: Any, ba: Any) -> tuple[Any, ...]:
 
 
 @T.macro
-def moments(X, x, mean, square, a, u, l, k, count):
-    """Read a tile; the mean of each of its units and their squared distances from it."""
-    read_tile(X, x, a, u, l, k)
-    sum_tile(x, mean, mean, a, l, k, False)
+def middles(X, out, u, k):
+    """`amid` the first, the middle and the last value of each unit."""
+    three = [T.alloc_fragment((k.Q,), F32) for _ in range(3)]
+    places = (0, 0), (k.A // 2, k.L // 2), (k.A - 1, k.L - 1)
+    for value, (a, l) in zip(three, places, strict=True):
+        for q in T.Parallel(k.Q):
+            value[q] = T.cast(X[a, u + q, l], F32)
     for q in T.Parallel(k.Q):
-        mean[q] = mean[q] / count
+        out[q] = amid(three[0][q], three[1][q], three[2][q])
+
+
+@T.macro
+def moments(X, x, mean, away, square, a, u, l, k, count):
+    """Read a tile; the mean of each of its units, how far it is from the `middles`, and squared distances."""
+    middles(X, mean, u, k)
+    read_tile(X, x, a, u, l, k)
+    sum_tile(x, mean, away, a, l, k, False)
+    for q in T.Parallel(k.Q):
+        away[q] = away[q] / count
+        mean[q] = mean[q] + away[q]
     sum_tile(x, mean, square, a, l, k, True)
 
 
@@ -197,7 +210,8 @@ def _normalized(x, mean, scale, W, B, r, j, c, k):
 def merge_pieces(P, acc, mean, square, u, pieces, k):
     """Mean and squared distances of a unit from those of its pieces, in a fixed order.
 
-    Distances of the pieces' means from the whole one are squared: no difference of large sums is formed.
+    Means are counted from the `middles`, and distances of the pieces' means from the whole one squared: no
+    difference of large sums is formed.
     """
     T.clear(acc)
     for b in T.serial(T.ceildiv(pieces, MERGE)):
