@@ -98,10 +98,16 @@ def make_outputs(device: torch.device, made: Iterable[tuple[Any, ...]]) -> tuple
     )
 
 
-def wrote(tensor: torch.Tensor) -> None:
-    """Tell autograd that a tensor was written in place, as PyTorch's own operators do."""
-    if not tensor.is_inference():
-        torch.autograd.graph.increment_version(tensor)
+def overlaps(tensor: torch.Tensor) -> bool:
+    """Whether elements share memory, or may: strides none of which is beyond what smaller ones reach."""
+    if tensor.layout is not torch.strided or tensor.numel() == 0:
+        return False
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
 
 
 @functools.cache
@@ -134,13 +140,15 @@ def compile_functions(spec: OpSpec) -> Compiled:
         "empty_channels_last": empty_channels_last,
         "empty_like": torch.empty_like,
         "grad_enabled": torch.is_grad_enabled,
+        "inference_mode": torch.is_inference_mode_enabled,
         "is_compiling": torch.compiler.is_compiling,
         "number": functools.partial(normalize_one, spec),
+        "overlaps": overlaps,
         "strided": torch.strided,
         "refuse_large": functools.partial(refuse_large, spec),
         "solve": functools.partial(_solve, fail["fail_unsolvable"]),
         "undisturbed": undisturbed,
-        "wrote": wrote,
+        "wrote": torch.autograd.graph.increment_version,
     }
     filename = f"<tileops {spec.name}>"
     exec(compile(source, filename, "exec"), scope)

@@ -65,10 +65,17 @@ def _device(spec: OpSpec, slot: str, got: Any, other: str, want: Any) -> CallErr
     return CallError(f"{spec.name}: {slot} must be on the device of {other}, {want}, got {got}")
 
 
-def _mutated(spec: OpSpec, slot: str) -> CallError:
+def _overlap(spec: OpSpec, slot: str, tensor: Any) -> CallError:
     return CallError(
-        f"{spec.name}: {slot} is written in place and must be contiguous; a copy would lose what is written. "
-        f"Got a non-contiguous tensor"
+        f"{spec.name}: {slot} is written in place, and its elements overlap in memory (shape "
+        f"{tuple(tensor.shape)}, strides {tuple(tensor.stride())}); give each its own by {slot}.clone()"
+    )
+
+
+def _inference(spec: OpSpec, slot: str) -> CallError:
+    return CallError(
+        f"{spec.name}: {slot} was made under torch.inference_mode(), and outside of it nothing may write it "
+        f"in place; pass {slot}.clone()"
     )
 
 
@@ -129,7 +136,8 @@ _FAILURES = {
     "size": _size,
     "unsolvable": _unsolvable,
     "device": _device,
-    "mutated": _mutated,
+    "overlap": _overlap,
+    "inference": _inference,
     "rule": _rule,
     "evaluation": _evaluation,
     "not_implemented": not_implemented,

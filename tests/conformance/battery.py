@@ -119,15 +119,15 @@ def check_returned(spec: OpSpec, functions: Compiled, runner: Runner, good: Good
 
 
 def check_written(spec: OpSpec, functions: Compiled, good: Good) -> None:
-    """A tensor with gaps is taken, unless it is written: what a copy got would be lost."""
+    """A tensor whose elements share memory is taken, unless it is written."""
     tensors = meta(spec, good.probe)
     for name, tensor in good_inputs(good.probe, tensors):
-        gaps = torch.empty((*tensor.shape, 2), dtype=tensor.dtype, device="meta")[..., 0]
-        if gaps.is_contiguous():  # one element, or none: no call can show it
+        shared = torch.empty((), dtype=tensor.dtype, device="meta").expand(tensor.shape)
+        if shared.is_contiguous():  # one element, or none: no call can show it
             written = written_slots(spec, tensors, values(spec, good.probe))
             assert (name in written) == (name in good.written), (good.probe, name)
             continue
-        changed = [gaps if t is tensor else t for t in tensors]
+        changed = [shared if t is tensor else t for t in tensors]
         try:
             functions.outputs(*changed, *values(spec, good.probe))
         except CallError as error:

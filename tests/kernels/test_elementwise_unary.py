@@ -15,7 +15,6 @@ from torch import Tensor
 
 import tileops
 from tests.kernels.building import DTYPES
-from tileops.errors import CallError
 from tileops.reference import elementwise as oracles
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -202,8 +201,10 @@ def test_in_place(name: str) -> None:
     want = op(name)(x)
     assert op(name, inplace=True)(x) is x
     assert torch.equal(x, want)
-    with pytest.raises(CallError, match="input is written in place and must be contiguous"):
-        op(name, inplace=True)(x.t())
+    turned = torch.randn(3000, 3).t()
+    want = op(name)(turned)
+    assert op(name, inplace=True)(turned) is turned
+    assert torch.equal(turned, want)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

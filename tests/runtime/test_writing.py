@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from typing import Any
+
 import pytest
 import torch
 from torch.autograd import profiler
@@ -42,12 +45,66 @@ def test_memory_that_programs_cannot_take_is_written_all_the_same() -> None:
     assert memory.tolist() == [-7, 0, 0, 0, 0, 0, -7, -7, -7]
 
 
-def test_a_tensor_with_gaps_is_refused_and_left_alone() -> None:
-    memory = torch.full((5, 2), -7.0)
-    with pytest.raises(CallError, match="input is written in place and must be contiguous"):
-        RELU(memory[:, 0])
+@pytest.mark.parametrize("view", [lambda m: m[:, 0], lambda m: m[1:4, 1:].t(), lambda m: m[::2, :, None]])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_tensor_with_gaps_is_written_at_its_places_and_nowhere_else(view: Any, compiled: bool) -> None:
+    torch.compiler.reset()
+    leaky = tileops.LeakyReluFwdOp(negative_slope=0.5, inplace=True)  # twice is not the same as once
+    memory = torch.randn(5, 3)
+    twin = memory.clone()
+    x, y = view(memory), view(twin)
+    call = torch.compile(leaky, fullgraph=True, backend="aot_eager") if compiled else leaky
+    before = x._version
+    call(x)
+    torch.nn.functional.leaky_relu_(y, 0.5)
+    assert torch.equal(memory, twin)
+    assert x._version > before if compiled else x._version == before + 1
+    assert "not contiguous" in leaky.explain(x).copies["input"]
+    before = x._version
+    with profiler.profile():  # through the dispatcher
+        assert leaky(x) is x
+    torch.nn.functional.leaky_relu_(y, 0.5)
+    assert torch.equal(memory, twin)
+    assert x._version == before + 1
+
+
+def test_a_compiled_function_writes_a_view_of_its_input() -> None:
+    torch.compiler.reset()
+
+    def columns(x: torch.Tensor) -> torch.Tensor:
+        RELU(x[:, ::2])
+        return x + 1
+
+    x = torch.randn(4, 6)
+    want = x.clone()
+    want[:, ::2].relu_()
+    got = torch.compile(columns, fullgraph=True, backend="aot_eager")(x)
+    assert torch.equal(x, want)
+    assert torch.equal(got, want + 1)
+
+
+def test_statistics_with_gaps_are_kept_up() -> None:
+    norm, x = tileops.BatchNormFwdOp(training=True), torch.randn(8, 6)
+    memory, want = torch.zeros(2, 12), torch.zeros(2, 6)
+    norm(x, memory[0, ::2], memory[1, ::2])
+    norm(x, *want)
+    assert torch.equal(memory[:, ::2], want)
+    assert not memory[:, 1::2].any()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("shared", [lambda m: m[:1].expand(5), lambda m: m.unfold(0, 3, 1)])
+def test_elements_that_share_memory_are_refused_and_left_alone(shared: Any, compiled: bool) -> None:
+    torch.compiler.reset()
+    memory = torch.full((5,), -7.0)
+    call = torch.compile(RELU, fullgraph=True, backend="aot_eager") if compiled else RELU
+    with pytest.raises(Exception, match="input is written in place, and its elements overlap in memory"):
+        call(shared(memory))
+    if not compiled:
+        with pytest.raises(CallError):
+            RELU(shared(memory))
     assert (memory == -7).all()
-    assert tileops.ReluFwdOp()(memory[:, 0]).tolist() == [0] * 5
+    assert not tileops.ReluFwdOp()(shared(memory)).any()
 
 
 def test_autograd_hears_of_the_write() -> None:
@@ -71,11 +128,40 @@ def test_a_tensor_that_wants_a_gradient_is_refused_and_left_alone() -> None:
         assert RELU(x) is x
 
 
-def test_inference_tensors_are_written() -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_tensors_of_inference_mode_are_written_there_and_nowhere_else(turned: bool) -> None:
     with torch.inference_mode():
-        x = values()
+        x, y = (torch.stack([values()] * 2).t() if turned else values() for _ in range(2))
         assert RELU(x) is x
-        assert x.tolist() == [0, 2, 0, 4, 0]
+        assert (x >= 0).all()
+    for surrounds in (nullcontext, torch.no_grad, profiler.profile):
+        with surrounds(), pytest.raises(CallError, match=r"made under torch.inference_mode\(\)"):
+            RELU(y)
+    with pytest.raises(CallError, match="nothing may write it"):
+        OVERLOADS.inplace(y, True, None, None)
+    assert (y == (torch.stack([values()] * 2).t() if turned else values())).all()
+    assert tileops.ReluFwdOp()(y).tolist() == x.tolist()
+
+
+def test_a_tensor_from_outside_is_written_in_inference_mode() -> None:
+    x = values()
+    before = x._version
+    with torch.inference_mode():
+        assert RELU(x) is x
+    assert x._version == before + 1
+    assert x.tolist() == [0, 2, 0, 4, 0]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_compiled_call_writes_in_inference_mode(turned: bool) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(RELU, fullgraph=True, backend="aot_eager")
+    outside = torch.stack([values()] * 2)
+    with torch.inference_mode():
+        x = torch.stack([values()] * 2)
+        for tensor in (x, outside):
+            compiled(tensor.t() if turned else tensor)
+            assert tensor.tolist() == [[0, 2, 0, 4, 0]] * 2
 
 
 def test_the_schema_says_what_is_written() -> None:

@@ -11,8 +11,8 @@ straight-line checks: types, devices, ranks, dtypes, sizes, rules.
   the outputs that only a backward uses.
 
 Variables: `t_x` a tensor, `s_x` its shape, `d_x` its dtype, `n_N` a size, param or `let`, `o_y` an output,
-`w_x` a tensor that is written, while a copy that the program can take stands for it, `l_x` whether a tensor
-is channels-last.
+`w_x` a tensor that is written, while a copy that the program can take stands for it, `i_x` whether such a
+tensor was made in inference mode, `l_x` whether a tensor is channels-last.
 Operators without tensor inputs take `device` in their place.
 """
 
@@ -112,9 +112,11 @@ def _emit_checks(out: Source, spec: OpSpec, known: bool) -> None:
     out.extend(emit_sizes(spec, "op is None" if known else "", given).lines)
     for name, member in spec.inputs.items():
         if member.mutated:
-            out.line(
-                f"if {written(spec, name)} and not t_{name}.is_contiguous(): raise fail_mutated({name!r})"
-            )
+            with out.block(f"if {written(spec, name)}:"):
+                out.line(f"i_{name} = t_{name}.is_inference()")
+                out.line(f"if i_{name} and not inference_mode(): raise fail_inference({name!r})")
+                out.line(f"if not t_{name}.is_contiguous() and overlaps(t_{name}):")
+                out.line(f"    raise fail_overlap({name!r}, t_{name})")
     for name, output in spec.outputs.items():
         _emit_shape(out, spec, name, output.shape)
 

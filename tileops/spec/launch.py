@@ -79,7 +79,7 @@ def _emit_written(out: Source, spec: OpSpec, name: str) -> None:
         for output, member in spec.outputs.items():
             if member.alias == name:
                 out.line(f"o_{output} = w_{name}")
-    out.line(f"elif {written(spec, name)}: wrote(t_{name})")
+    out.line(f"elif {written(spec, name)} and not i_{name}: wrote(t_{name})")
 
 
 def emit_large(out: Source, spec: OpSpec) -> None:
