@@ -98,6 +98,7 @@ def flash(d: int, size: int, packed: bool, causal: bool, plan: Plan) -> Any:
         runs: T.int32, most: T.int32, unit: T.float32, factor: T.float32, cap: T.float32,
     ):  # fmt: skip
         with T.Kernel(h_kv, T.ceildiv(rows, plan.rows) * runs, b, threads=plan.threads) as (hk, y, bz):
+            T.pdl_trigger()
             scale, place = Scale(unit, factor, cap), (bz * h_kv + hk, 0) if packed else (bz, hk)
             row, run = T.truncdiv(y, runs) * plan.rows, T.truncmod(y, runs)
             held = Pages(Table, T.truncdiv(n, size)) if size else None
@@ -109,7 +110,10 @@ def flash(d: int, size: int, packed: bool, causal: bool, plan: Plan) -> Any:
 
 
 def combine(d: int, dtype: str) -> Any:
-    """Outputs of runs weighed by their log-sum-exp, in a fixed order; a run that saw nothing weighs 0."""
+    """Outputs of runs weighed by their log-sum-exp, in a fixed order; a run that saw nothing weighs 0.
+
+    It may be brought onto the chip while the runs are computed.
+    """
     rows, runs, width = T.dynamic("rows"), T.dynamic("runs"), max(32, 1 << (d - 1).bit_length())
 
     @T.prim_func
@@ -122,6 +126,7 @@ def combine(d: int, dtype: str) -> Any:
             w, weights = T.alloc_fragment((RUNS,), F32), T.alloc_shared((RUNS,), F32)
             top, total = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
             parts, out = T.alloc_fragment((PART, width), F32), T.alloc_fragment((width,), F32)
+            T.pdl_sync()
             for i in T.Parallel(RUNS):
                 w[i] = T.if_then_else(i < runs, Lse[T.min(i, runs - 1), r], -T.infinity(F32))
             T.reduce_max(w, top, dim=0)
