@@ -148,6 +148,22 @@ def test_booleans() -> None:
     near(op("Exp")(x), torch.exp(x.double()), 1)
 
 
+def test_elu_is_the_identity_from_zero_on_for_any_alpha() -> None:
+    x = torch.tensor([0.0, -0.0, math.nan, -1.0, 2.0, -math.inf])
+    for alpha in (math.inf, -math.inf, 1.0):
+        y = tileops.EluFwdOp(alpha=alpha)(x)
+        torch.testing.assert_close(y, F.elu(x, alpha), equal_nan=True)
+
+
+@pytest.mark.parametrize("bounds", [(math.nan, 1.0), (-1.0, math.nan), (-math.inf, math.inf)])
+def test_hardtanh_takes_bounds_that_are_no_numbers_as_pytorch_does(bounds: tuple[float, float]) -> None:
+    x, (low, high) = torch.tensor([-3.0, 0.5, 3.0]), bounds
+    y = tileops.HardtanhFwdOp(min_val=low, max_val=high)(x)
+    torch.testing.assert_close(y, F.hardtanh(x, low, high), equal_nan=True)
+    with pytest.raises(tileops.CallError, match="the bounds of integers must be finite"):
+        tileops.HardtanhFwdOp(min_val=low, max_val=high)(x.int())
+
+
 BOUNDS = [
     (-0.5, None),
     (None, 0.25),

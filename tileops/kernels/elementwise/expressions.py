@@ -96,9 +96,9 @@ def mish(v, half):
 
 @T.macro
 def elu(v, half, alpha):
-    """The identity above zero."""
+    """The identity from zero on, whatever `alpha` is."""
     y = alpha * expm1(v, half)
-    return T.if_then_else(v > 0.0, v, y)
+    return T.if_then_else(v < 0.0, y, v)
 
 
 @T.macro
@@ -151,7 +151,7 @@ FLOAT: dict[str, Callable[..., Any]] = {
     "Isfinite": lambda v, half: T.abs(v) < T.infinity("float32"),
     "NanToNum": lambda v, half, *numbers: nan_to_num(v, *numbers),
     "ClampScalar": lambda v, half, low, high, one: bounded(v, low, high) * one,
-    "Hardtanh": lambda v, half, low, high, _: bounded(v, low, high),
+    "Hardtanh": lambda v, half, low, high, one: bounded(v, low, high) * one,
     "Relu": lambda v, half: T.if_then_else(v < 0.0, 0.0, v),
     "LeakyRelu": lambda v, half, slope, *_: T.if_then_else(v > 0.0, v, v * slope),
     "Elu": lambda v, half, alpha, *_: elu(v, half, alpha),

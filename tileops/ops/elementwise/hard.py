@@ -16,7 +16,8 @@ class HardtanhFwdOp(Op):
     y_i = \min(\max(x_i, \mathrm{min\_val}), \mathrm{max\_val})
     $$
 
-    NaN stays NaN. Of bounds for integers only the whole part counts; uint8 takes none below zero.
+    NaN stays NaN, and a bound that is NaN makes every element NaN. Bounds for integers are finite, and only
+    their whole part counts; uint8 takes none below zero.
 
     Args:
         min_val: Lower bound.

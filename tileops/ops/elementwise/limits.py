@@ -18,7 +18,7 @@ class ClampScalarFwdOp(Op):
 
     NaN stays NaN, and a bound that is NaN makes every element NaN. Where `min` is above `max`, every
     element is `max`. Bounds of integers are whole numbers and the result has their dtype, also for a bound
-    such as `2.0`, for which PyTorch would promote to float32.
+    such as `2.0`, for which PyTorch would promote to float32. uint8 takes no bound below zero.
 
     Args:
         min: Lower bound; `None` for none.

@@ -109,7 +109,7 @@ class EluFwdOp(Op):
     r"""The exponential linear unit.
 
     $$
-    y_i = \begin{cases} x_i & x_i > 0 \\ \alpha \, (e^{x_i} - 1) & \text{otherwise} \end{cases}
+    y_i = \begin{cases} \alpha \, (e^{x_i} - 1) & x_i < 0 \\ x_i & \text{otherwise} \end{cases}
     $$
 
     NaN stays NaN, and $-\infty$ gives $-\alpha$.

@@ -85,12 +85,17 @@ CLAMP = Expected(
         _good("bfloat16", min=0.25),
         _good("int8", min=2.0),
         _good("int64", max=3),
+        _good("int8", min=-2, max=-1),
+        _good("uint8", min=0),
+        _good("uint8", max=0),
     ],
     [
         Bad("input must be a torch.Tensor", Probe({"input": None}, {"min": 0})),
         Bad("give min, max or both", _probe()),
         Bad("the bounds of integers must be whole numbers", _probe("int32", min=0.5)),
         Bad("the bounds of integers must be whole numbers", _probe("uint8", max=1.5, min=1)),
+        Bad("the bounds of uint8 must not be negative", _probe("uint8", min=-1)),
+        Bad("the bounds of uint8 must not be negative", _probe("uint8", max=-1)),
     ],
     {"input": NUMBERS},
 )
@@ -100,10 +105,15 @@ HARDTANH = _activation(
     _good("uint8", min_val=-0.5),
     _good("int8", min_val=-3.0),
     _good(min_val=1.0, max_val=1.0),
+    _good(min_val=float("nan")),
+    _good("bfloat16", max_val=float("inf")),
+    _good("float32", min_val=-float("inf")),
     dtypes=NUMBERS,
     bad=(
         Bad("min_val must not be above max_val", _probe(min_val=1.5)),
         Bad("min_val must not be negative for uint8", _probe("uint8")),
+        Bad("the bounds of integers must be finite", _probe("int32", min_val=-float("inf"))),
+        Bad("the bounds of integers must be finite", _probe("int8", max_val=float("nan"))),
     ),
 )
 
