@@ -126,8 +126,17 @@ def _register(spec: OpSpec, writing: bool) -> Any:
         device, outputs = compiled.outputs(*tensors, *values)
         return made(dict(zip(spec.outputs, make_outputs(device, outputs), strict=True)))
 
+    def could_have_gradients(arguments: tuple[Any, ...]) -> bool:
+        tensors, values, _ = split(arguments)
+        results = [dtype for _, dtype, *_ in compiled.outputs(*tensors, *values)[1]]
+        written = written_slots(spec, tensors, values)
+        results += [t.dtype for name, t in zip(spec.inputs, tensors, strict=True) if name in written]
+        return any(dtype.is_floating_point or dtype.is_complex for dtype in results)
+
     def without_gradient(*arguments: Any) -> Any:
-        if any(a is not None and differentiated(a) for a in arguments[:count]):
+        if any(a is not None and differentiated(a) for a in arguments[:count]) and could_have_gradients(
+            arguments
+        ):
             raise NotImplementedError(
                 f"{spec.name} has no backward, and an input requires a gradient. Call it under "
                 f"torch.no_grad(), or detach the inputs"
