@@ -159,7 +159,7 @@ def scan_rows(key: Key) -> Kernel:
             run[0](x, p, tiles)
         run[1](x, p, y.view(m, n), tiles)
 
-    return _kernel(key, program, launch)
+    return _kernel(key, program, launch, batch)
 
 
 def scan_columns(key: Key) -> Kernel:
@@ -227,10 +227,10 @@ def scan_columns(key: Key) -> Kernel:
             run[0](x, p, tiles, blocks)
         run[1](x, p, y.view(fold), tiles, blocks)
 
-    return _kernel(key, program, launch)
+    return _kernel(key, program, launch, BATCH)
 
 
-def _kernel(key: Key, program: Callable[[bool], Any], launch: Callable[..., None]) -> Kernel:
-    """Programs of the totals of pieces, and of the scan that starts from them."""
-    claims = wide(key.dtype("input"), key.aligned)
+def _kernel(key: Key, program: Callable[[bool], Any], launch: Callable[..., None], batch: int) -> Kernel:
+    """Programs of the totals of pieces and of the scan: they claim wide accesses, or so many unrolled."""
+    claims = wide(key.dtype("input"), key.aligned) or (f"u < {batch};",)
     return Kernel(program(True), program(False), launch=launch, claims=claims, pass_configs=UNCHECKED)
