@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tileops.errors import CallError
+from tileops.spec.functions import ArgumentError
 from tileops.spec.model import OpSpec
 
 __all__ = ["failures", "not_implemented", "refuse_large"]
@@ -80,8 +81,17 @@ def _inference(spec: OpSpec, slot: str) -> CallError:
 
 
 def _rule(spec: OpSpec, number: int, got: Mapping[str, Any]) -> CallError:
-    values = ", ".join(f"{name}={value!r}" for name, value in got.items())
+    values = _found(
+        {name: value for name, value in got.items() if name not in spec.inputs or value is not None}
+    )
     return CallError(f"{spec.name}: {spec.rules[number].message}" + (f" (got {values})" if values else ""))
+
+
+def _found(got: Mapping[str, Any]) -> str:
+    """What came: numbers by name, shapes as tuples."""
+    return ", ".join(
+        f"{name}={tuple(value) if isinstance(value, tuple) else value!r}" for name, value in got.items()
+    )
 
 
 def _evaluation(spec: OpSpec, error: Exception) -> Exception:
@@ -102,7 +112,11 @@ def _evaluation(spec: OpSpec, error: Exception) -> Exception:
         return error
     kind, _, expression = text.partition(": ")
     known = {name: f"n_{name}" for name in re.findall(r"[A-Za-z_]\w*", expression)}
-    got = ", ".join(f"{name}={frame.f_locals[n]!r}" for name, n in known.items() if n in frame.f_locals)
+    if isinstance(error, ArgumentError):
+        same = (n for n in known if n in spec.params and frame.f_locals.get(f"n_{n}") is error.got)
+        if (argument := next(same, None)) is not None:
+            return CallError(f"{spec.name}: {argument} {error}, got {error.got!r}")
+    got = _found({name: frame.f_locals[n] for name, n in known.items() if n in frame.f_locals})
     rules = {" ".join(rule.rule.split()): rule.message for rule in spec.rules}
     what = f"{rules.get(expression, '')} [{expression}]" if kind == "rule" else f"[{text}]"
     return CallError(f"{spec.name}: {what}: {error}" + (f" (got {got})" if got else ""))

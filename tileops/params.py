@@ -27,7 +27,7 @@ def normalize_one(spec: OpSpec, name: str, value: Any) -> Any:
     """The value of one param as calls use it.
 
     Raises:
-        CallError: It has another type, or is not one of the choices.
+        CallError: It has another type, is not one of the choices, or an integer that 64 bits do not hold.
     """
     param = spec.params[name]
     try:
@@ -40,4 +40,7 @@ def normalize_one(spec: OpSpec, name: str, value: Any) -> Any:
         raise CallError(
             f"{spec.name}: {name} must be one of {', '.join(map(repr, param.choices))}, got {value!r}"
         )
+    for number in stored if isinstance(stored, tuple) else (stored,):
+        if isinstance(number, int) and not -(2**63) <= number < 2**63:  # what PyTorch's dispatcher passes on
+            raise CallError(f"{spec.name}: {name} must fit 64 bits, got {value!r}")
     return stored

@@ -85,7 +85,28 @@ REFUSED = {
     "rule about a param and a rank": (
         lambda: tileops.SoftmaxFwdOp(dim=3),
         (X,),
-        "SoftmaxFwdOp: dim must lie in [-rank, rank) (got dim=3, rank=3)",
+        "SoftmaxFwdOp: dim must lie in [-rank, rank) (got dim=3, input=(2, 3, 64))",
+    ),
+    "rule about sizes of an input": (
+        lambda: tileops.MaxPool2dFwdOp(kernel_size=3),
+        (X,),
+        "MaxPool2dFwdOp: input must be (N, C, H, W) (got input=(2, 3, 64))",
+    ),
+    "rule about what is computed from params": (
+        lambda: tileops.MaxPool1dFwdOp(kernel_size=99),
+        (X,),
+        "MaxPool1dFwdOp: the window is larger than the padded input (got input=(2, 3, 64), ceil_mode=False, "
+        "dilation=1, kernel_size=99, padding=0, stride=None)",
+    ),
+    "numbers for other axes": (
+        lambda: tileops.AdaptiveMaxPool2dFwdOp(output_size=(3,)),
+        (X[None],),
+        "AdaptiveMaxPool2dFwdOp: output_size must be one number, two of them, or None, got (3,)",
+    ),
+    "a number that does not fit 32 bits": (
+        lambda: tileops.Conv1dFwdOp(padding=2**30),
+        (X, X[:, :, :3]),
+        "Conv1dFwdOp: padding must leave each size of the padded input less than 2**31, got 1073741824",
     ),
     "layout": (
         rms,
@@ -93,11 +114,14 @@ REFUSED = {
         "RMSNormFwdOp: x must be a strided tensor, got torch.sparse_coo",
     ),
 }
+NEVER_WORK = ("dtype row", "rank at least", "rule about a param and a rank")
 WORKS: dict[Any, tuple[torch.Tensor, ...]] = {
     "RMSNormFwdOp": (X, W),
     "GemmFwdOp": (torch.zeros(4, 8, dtype=HALF), torch.zeros(5, 8, dtype=HALF)),
     "GroupedQueryAttentionDenseFwdOp": (Q, KV, KV),
     "SoftmaxFwdOp": (X,),
+    "MaxPool2dFwdOp": (X[None],),
+    "MaxPool1dFwdOp": (torch.zeros(2, 3, 99),),
 }
 
 
@@ -112,9 +136,9 @@ def test_a_wrong_call_says_what_came_and_what_is_needed(kind: str) -> None:
     make, tensors, message = REFUSED[kind]
     op = make()
     assert refusal(lambda: op(*tensors)) == message  # cold: this instance has not been called
-    # The dtype row, the rank and the rule on a rank are refused for every call of such an instance.
-    if kind not in ("dtype row", "rank at least", "rule about a param and a rank"):
-        op(*WORKS[type(op).__name__])
+    # Of some kinds an instance refuses every call: its params alone are wrong, or wrong for all ranks here.
+    if (works := WORKS.get(type(op).__name__)) and kind not in NEVER_WORK:
+        op(*works)
         assert refusal(lambda: op(*tensors)) == message
 
 

@@ -147,6 +147,26 @@ def test_a_deep_copied_module_keeps_its_operator() -> None:
             "(got window_size_left=-2, window_size_right=-1)",
         ),
         (
+            lambda: tileops.AvgPool2dFwdOp(kernel_size=(7, 7, 7)),
+            "AvgPool2dFwdOp: kernel_size must be one number or two, got (7, 7, 7)",
+        ),
+        (
+            lambda: tileops.MaxPool1dFwdOp(kernel_size=2, stride=(1, 2)),
+            "MaxPool1dFwdOp: stride must be one number, got (1, 2)",
+        ),
+        (
+            lambda: tileops.Conv3dFwdOp(stride=(1, 1)),
+            "Conv3dFwdOp: stride must be one number or three, got (1, 1)",
+        ),
+        (
+            lambda: tileops.MaxPool2dFwdOp(kernel_size=3, padding=2),
+            "MaxPool2dFwdOp: padding must be at most half of kernel_size (got padding=2, kernel_size=3)",
+        ),
+        (
+            lambda: tileops.MeanPoolingFwdOp(chunk_size=2**63),
+            "MeanPoolingFwdOp: chunk_size must fit 64 bits, got 9223372036854775808",
+        ),
+        (
             lambda: tileops.GemmFwdOp(implementation="fast"),
             f"GemmFwdOp: implementation='fast' does not exist; there are {GEMMS}",
         ),

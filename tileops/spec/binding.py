@@ -16,7 +16,7 @@ from tileops.spec.errors import FieldError
 from tileops.spec.expressions import Expression
 from tileops.spec.model import Input, OpSpec
 from tileops.spec.patterns import Branch, Item, Pattern
-from tileops.spec.places import places, rank
+from tileops.spec.places import places, rank, sources
 from tileops.spec.source import Source, comment
 
 __all__ = ["Sizes", "emit_branches", "emit_params", "emit_rank", "emit_sizes"]
@@ -289,6 +289,6 @@ def _emit_rules(out: Source, state: _State) -> None:
         del state.rules[n]
         on_params = expression.names <= state.fixed and not expression.tensors
         when = f"{state.when} and " if state.when and on_params else ""
-        got = ", ".join(f"{name!r}: n_{name}" for name in sorted(expression.names))
+        got = ", ".join(f"{name!r}: {source}" for name, source in sources(state.spec, expression).items())
         where = comment("rule", expression.text)
         out.line(f"if {when}not ({expression.python}): raise fail_rule({n}, {{{got}}}){where}")

@@ -9,11 +9,22 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["FUNCTIONS", "SPLAT_FUNCTIONS", "TENSOR_FUNCTIONS", "ShapeError"]
+__all__ = ["FUNCTIONS", "SPLAT_FUNCTIONS", "TENSOR_FUNCTIONS", "ArgumentError", "ShapeError"]
+
+LIMIT = 2**31
+"""Programs count positions in 32 bits."""
 
 
 class ShapeError(ValueError):
     """Sizes that a shape function cannot combine."""
+
+
+class ArgumentError(ShapeError):
+    """An argument that no sizes go with: the message says what it must be, and `got` is what came."""
+
+    def __init__(self, must: str, got: Any) -> None:
+        super().__init__(must)
+        self.got = got
 
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -78,17 +89,32 @@ def ntuple(value: int | Sequence[int], n: int) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * n
     if len(value) not in (1, n):
-        raise ShapeError(f"{tuple(value)} must have 1 or {n} elements")
+        raise ArgumentError("must be one number" + (f" or {_WORDS.get(n, n)}" if n > 1 else ""), value)
     return tuple(value) * n if len(value) == 1 else tuple(value)
+
+
+_WORDS = {2: "two", 3: "three"}
+
+
+def _require_counted(
+    size: Sequence[int], stride: Any, padding: Any, dilation: Any, pads: Sequence[int]
+) -> None:
+    """Refuse what leads to positions of the padded input that need more than 31 bits."""
+    for value in (stride, dilation):
+        if (value if isinstance(value, int) else max(value, default=0)) >= LIMIT:
+            raise ArgumentError("must be less than 2**31", value)
+    if any(s + 2 * p >= LIMIT for s, p in zip(size, pads, strict=True)):
+        raise ArgumentError("must leave each size of the padded input less than 2**31", padding)
 
 
 def conv(size: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: Any) -> tuple[int, ...]:
     """Spatial sizes after a convolution; `padding` may be `"same"` or `"valid"`."""
     n = len(size)
     k, st, d = ntuple(kernel, n), ntuple(stride, n), ntuple(dilation, n)
+    p = ntuple(0 if padding in ("same", "valid") else padding, n)
+    _require_counted(size, stride, padding, dilation, p)
     if padding == "same":
         return tuple(size)
-    p = ntuple(0 if padding == "valid" else padding, n)
     return tuple((size[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1) // st[i] + 1 for i in range(n))
 
 
@@ -105,6 +131,7 @@ def pooled(
     k = ntuple(kernel, n)
     st = k if stride is None or stride == () else ntuple(stride, n)
     p, d = ntuple(padding, n), ntuple(dilation, n)
+    _require_counted(size, stride or 0, padding, dilation, p)
     out = []
     for i in range(n):
         span = size[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1
@@ -115,7 +142,10 @@ def pooled(
 
 def adaptive(size: Sequence[int], output_size: Any) -> tuple[int, ...]:
     """Spatial sizes after adaptive pooling; `None` keeps a size."""
-    wanted = (None,) * len(size) if output_size is None else ntuple(output_size, len(size))
+    n = len(size)
+    if not isinstance(output_size, (int, type(None))) and len(output_size) != n:
+        raise ArgumentError(f"must be one number, {_WORDS.get(n, n)} of them, or None", output_size)
+    wanted = (None,) * n if output_size is None else ntuple(output_size, n)
     return tuple(s if o is None else o for s, o in zip(size, wanted, strict=True))
 
 

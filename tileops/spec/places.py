@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tileops.spec.expressions import Expression
 from tileops.spec.model import OpSpec
-from tileops.spec.patterns import Branch, Item
+from tileops.spec.patterns import Branch, Item, Pattern
 
-__all__ = ["is_flexible", "places", "rank"]
+__all__ = ["is_flexible", "places", "rank", "sources"]
 
 
 def is_flexible(spec: OpSpec, item: Item) -> bool:
@@ -69,3 +70,25 @@ def _sum(parts: list[str]) -> str:
 
 def _minus(total: str) -> str:
     return f"-({total})" if "+" in total else f"-{total}"
+
+
+def sources(spec: OpSpec, expression: Expression) -> dict[str, str]:
+    """What a user gave of what an expression reads, and the variables that hold it.
+
+    A `let` stands for what it is computed from, unless that is a tensor; several sizes `*S` of an input stand
+    for its whole shape.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(expression.names):
+        let = Expression(spec.let[name]) if name in spec.let else None
+        slots = [
+            slot
+            for slot, member in spec.inputs.items()
+            for item in Pattern.parse(member.shape).branches[0].items
+            if item.splat and item.name == name and name not in spec.params
+        ]
+        if let is not None and let.names and not let.tensors:
+            found |= sources(spec, let)
+        else:
+            found |= {slot: f"s_{slot}" for slot in slots[:1]} or {name: f"n_{name}"}
+    return found

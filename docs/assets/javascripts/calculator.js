@@ -89,12 +89,13 @@ const tileops = (() => {
   function ntuple(value, n) {
     const count = Number(n);
     if (!Array.isArray(value)) return Array(count).fill(value);
-    if (value.length !== 1 && value.length !== count) fail(`(${value}) must have 1 or ${count} elements`);
+    if (value.length !== 1 && value.length !== count) fail(`(${value}) must be one number or ${count}`);
     return value.length === 1 ? Array(count).fill(value[0]) : value;
   }
   function window(size, kernel, stride, padding, dilation) {
     const n = size.length;
     const [k, st, p, d] = [kernel, stride, padding, dilation].map((v) => ntuple(v, n));
+    if ([...st, ...d, ...size.map((s, i) => s + 2n * p[i])].some((v) => v >= 2n ** 31n)) fail("2**31 or more");
     return size.map((s, i) => [s + 2n * p[i] - d[i] * (k[i] - 1n) - 1n, st[i], s + p[i]]);
   }
   function ramp(n, start, top) {
@@ -154,6 +155,7 @@ const tileops = (() => {
       });
     },
     adaptive: (s, output) => {
+      if (Array.isArray(output) && output.length !== s.length) fail(`(${output}) must be ${s.length} numbers`);
       const wanted = output === null ? s.map(() => null) : ntuple(output, s.length);
       return s.map((n, i) => (wanted[i] === null ? n : wanted[i]));
     },

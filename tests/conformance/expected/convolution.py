@@ -104,6 +104,7 @@ def _convolution(n: int) -> Expected:
         Bad("groups must be positive", _conv(whole, w, groups=0)),
         Bad("groups must be positive", _conv(whole, (24, 16, *three), groups=-1)),
         Bad("input must have channels", _conv((2, 0, *nine), (24, 0, *three))),
+        Bad("weight must have output channels", _conv((2, 16, *nine), (0, 16, *three))),
         Bad("weight must have C / groups input channels", _conv(whole, (24, 15, *three))),
         Bad("weight must have C / groups input channels", _conv(whole, w, groups=2)),
         Bad("output channels of weight must be a multiple", _conv(whole, (23, 8, *three), groups=2)),

@@ -42,6 +42,7 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
     found = [
         good(_pool(x, stride=2, padding=1), out, static, math.prod(out) * cost, moved),
         good(_pool((2, 3, *(10,) * n)), floor, names={**flat, "pad": (0,) * n}),
+        good(_pool((2, 3, *(10,) * n), stride=()), floor, names=flat),
         good(_pool((2, 3, *(10,) * n), ceil_mode=True), ceil),
         good(
             _pool(wide, 2, stride=1), (2, 3, *(3,) * (n - 1), 299), {"tile": (1, 256) if n == 1 else (4, 256)}
@@ -83,6 +84,10 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
         Bad(f"input must be (N, C, {_NAMES[n]})", _pool((2, 3, *(9,) * (n + 1)))),
         Bad("input must have at least 2", _pool((3,))),
         Bad("input must be a torch.Tensor", _pool(None)),
+        Bad("input must have channels", _pool((2, 0, *x[2:]))),
+        Bad(f"kernel_size must be {'one number' if n == 1 else 'one number or'}", _pool(x, (3,) * (n + 1))),
+        Bad("stride must be less than 2**31", _pool(x, stride=2**31)),
+        Bad("padding must leave each size", _pool(x, 2**31, padding=2**30)),
         *(Bad(f"{_ALSO[n]} must not be empty", _pool((2, 3, *tuple_of(0, i, 9)))) for i in range(n)),
         Bad(f"kernel_size must be {_COUNT[n]} positive", _pool(x, 0)),
         Bad(f"kernel_size must be {_COUNT[n]} positive", _pool(x, tuple_of(-1, n - 1, 3))),
@@ -102,7 +107,7 @@ def _grid(shape: Shape, output_size: Any, last: bool = False) -> Probe:
     return Probe({"input": shape}, {"output_size": output_size}, channels_last=last)
 
 
-def _adaptive(indices: bool) -> Expected:
+def _adaptive(indices: bool, average: bool = False) -> Expected:
     x, two = (2, 3, 9, 7), 2 if indices else 1
     dtype = ("float16", "int64") if indices else None
     moved = 2 * (378 + 72) + 8 * 72 * indices
@@ -136,6 +141,8 @@ def _adaptive(indices: bool) -> Expected:
             Bad("input must be (N, C, H, W)", _grid((2, 3, 9), 1)),
             Bad("input must be (N, C, H, W)", _grid((2, 3, 9, 9, 9), 1)),
             Bad("input must be a torch.Tensor", _grid(None, 1)),
+            *([] if average else [Bad("input must have channels", _grid((2, 0, 9, 9), 1))]),
+            Bad("output_size must be one number, two of them, or None", _grid(x, (3,))),
             Bad("height and width must not be empty", _grid((2, 3, 0, 9), 1)),
             Bad("height and width must not be empty", _grid((2, 3, 9, 0), 1)),
             Bad("output_size must be one or two numbers", _grid(x, -1)),
@@ -189,4 +196,4 @@ EXPECTED |= {f"AvgPool{n}dFwdOp": _windows(n, True, False) for n in (1, 2, 3)}
 EXPECTED |= {f"MaxPool{n}dFwdOp": _windows(n, False, False) for n in (1, 2, 3)}
 EXPECTED |= {f"MaxPool{n}dIndicesFwdOp": _windows(n, False, True) for n in (1, 2, 3)}
 EXPECTED |= {f"AdaptiveMaxPool2d{i}FwdOp": _adaptive(bool(i)) for i in ("", "Indices")}
-EXPECTED |= {"AdaptiveAvgPool2dFwdOp": _adaptive(False)}
+EXPECTED |= {"AdaptiveAvgPool2dFwdOp": _adaptive(False, True)}
