@@ -56,13 +56,19 @@ def _pool(key: Key, tile: tuple[int, int, int], channels: int, lanes: int) -> Ke
             (T.truncdiv(image, od), T.truncmod(image, od), row, col, []) if deep else (image, 0, row, col, [])
         )
 
+    def whole(o: Any) -> Any:
+        """An output coordinate; times a size it may need 64 bits."""
+        return T.cast(o, I64) if key.wide else o
+
     def begin(o: Any, size: Any, out: Any, stride: Any, pad: Any) -> Any:
         """Where the window of output `o` begins."""
-        return T.truncdiv(o * size, out) if adaptive else o * stride - pad
+        return T.cast(T.truncdiv(whole(o) * size, out), I32) if adaptive else o * stride - pad
 
     def end(o: Any, size: Any, out: Any, stride: Any, pad: Any, reach: Any) -> Any:
         """Where it ends: one past its last position, in the padding perhaps."""
-        return T.truncdiv((o + 1) * size + out - 1, out) if adaptive else o * stride - pad + reach
+        if not adaptive:
+            return o * stride - pad + reach
+        return T.cast(T.truncdiv(whole(o + 1) * size + out - 1, out), I32)
 
     def valid(first: Any, dilation: Any) -> Any:
         """The first position that is not in the padding before the image."""

@@ -132,6 +132,18 @@ def _adaptive(indices: bool, average: bool = False) -> Expected:
             good(_grid(x, (0, 2)), (2, 3, 0, 2), names={"window": (10, 5)}),
             good(_grid(x, (2, 0)), (2, 3, 2, 0), names={"window": (6, 8)}),
             good(_grid((1, 1, 2, 2), 300), (1, 1, 300, 300), {"tile": (256, 256)}),
+            good(_grid((1, 1, 2**15 - 1, 2), (2**15, 1)), (1, 1, 2**15, 1), {"wide": False}),
+            good(_grid((1, 1, 2**15, 2), (2**15, 1)), (1, 1, 2**15, 1), {"wide": True}),
+            good(_grid((1, 1, 2, 2**15 - 1), (1, 2**15)), (1, 1, 1, 2**15), {"wide": False}),
+            good(_grid((1, 1, 2, 2**15), (1, 2**15)), (1, 1, 1, 2**15), {"wide": True}),
+            *(
+                Good(_grid((1, 2, *size), out, last=True), ((1, 2, *out),) * two, "channels_last",
+                     {"wide": big}, out_dtype=dtype)
+                for size, out, big in (
+                    ((2**15 - 1, 2), (2**15, 1), False), ((2**15, 2), (2**15, 1), True),
+                    ((2, 2**15 - 1), (1, 2**15), False), ((2, 2**15), (1, 2**15), True),
+                )
+            ),
             Good(_grid(x, (4, 3), last=True), ((2, 3, 4, 3),) * two, "channels_last",
                  {"tile": (4, 4), "window": (), "channels": 3}, out_dtype=dtype, run=True),
             Good(_grid((1, 2, 2, 2), 300, last=True), ((1, 2, 300, 300),) * two, "channels_last",
