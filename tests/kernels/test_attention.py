@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import tileops
 from tests.kernels.building import build, poisoned, randn
 from tileops.kernels.attention import grouped_query_attention_dense
 from tileops.reference import attention as oracles
@@ -121,3 +122,14 @@ def test_a_nan_is_not_hidden():
     run(q, k, v, None, None, None, None, None, o, -1, -1, 0.125, 0.0, True)
     assert o[0, 2].isnan().all()
     assert o[0, [0, 1, 3]].isfinite().all()
+
+
+@pytest.mark.parametrize("size", [1e2, 3e4, 1e6, 1e9])
+def test_logits_of_any_size_are_weighed_and_never_nan(size):
+    """From 2^30 on the product of the largest logit and the factor is off by more than an exponent holds."""
+    q, k, v = (torch.randn(1, 70, 2, 64).mul(s).bfloat16() for s in (size, size, 1.0))
+    k[0, :3] = k[0, 3]  # equal logits share their weight
+    o = tileops.GroupedQueryAttentionDenseFwdOp(is_causal=False)(q, k, v)
+    heads = (t.double().transpose(1, 2) for t in (q, k, v))
+    want = torch.nn.functional.scaled_dot_product_attention(*heads).transpose(1, 2)
+    torch.testing.assert_close(o.double(), want, rtol=2e-2, atol=2e-2)

@@ -47,6 +47,14 @@ def test_large_queries_saturate_and_negative_votes_count_nothing():
     assert got.flatten().tolist() == [2.0 * 32 * 448, 0.0, 2.0 * 32 * 448, 2.0 * 32 * 448]
 
 
+def test_a_query_or_key_that_is_not_a_number_shows():
+    q, k = torch.ones(1, 2, 1, 32), torch.ones(1, 3, 1, 32)
+    q[0, 0, 0, 0] = k[0, 2, 0, 5] = float("nan")
+    op = tileops.FP8LightningIndexerFwdOp()
+    got = op(q.to(E4M3), k.to(E4M3), torch.ones(2, 1), integers(0, 0), integers(3, 3))
+    assert got[0, :, :, 0].isnan().tolist() == [[True, True, True], [False, False, True]]
+
+
 def test_the_selector_takes_what_the_indexer_gives():
     q, k = torch.randn(1, 40, 8, 64).to(E4M3), torch.randn(1, 40, 1, 64).to(E4M3)
     rows = torch.arange(40, dtype=torch.int32)

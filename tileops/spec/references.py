@@ -15,7 +15,7 @@ from tileops.spec.places import is_flexible
 
 __all__ = ["VALUES", "check_references", "expressions", "maker"]
 
-VALUES = {"range": 2, "columns": 2, "offsets": 1, "pages": 3}
+VALUES = {"range": 2, "columns": 2, "offsets": 1, "pages": 3, "room": 2, "grown_pages": 4}
 """What an index tensor may be said to hold, and how many arguments that takes."""
 
 _Path = tuple[str | int, ...]

@@ -136,8 +136,8 @@ PAGED = Expected(
     },
     values={
         "cu_seqlens_q": ("offsets", 6),
-        "cache_seqlens": ("range", 0, 32),
-        "block_table": ("pages", "cache_seqlens", 8, 8),
+        "cache_seqlens": ("room", "cu_seqlens_q", 32),
+        "block_table": ("grown_pages", "cache_seqlens", "cu_seqlens_q", 8, 8),
         "k_scale": ("range", 2.0**-64, 2.0**40),
         "v_scale": ("range", 2.0**-64, 2.0**40),
     },

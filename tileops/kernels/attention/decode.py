@@ -41,16 +41,6 @@ def runs_of(blocks: int, tiles: int) -> int:
     return min(range(1, max(1, min(tiles, RUNS, 4 * BLOCKS // blocks)) + 1), key=time)
 
 
-class Pages:
-    """A table of pages whose entries lie in the pool or just beside it, where reads give zeros."""
-
-    def __init__(self, table: Any, pages: Any) -> None:
-        self.table, self.pages, self.shape = table, pages, table.shape
-
-    def __getitem__(self, at: Any) -> Any:
-        return T.max(-1, T.min(self.table[at], self.pages))
-
-
 @T.macro
 def run_of_keys(Q, K, V, O, Partial, Lse, fetch, at, place, row, run, runs, keys, causal, scale, plan):
     """Rows from `row` of head `place` against one run of keys; a run without keys is one hidden tile."""
@@ -101,8 +91,7 @@ def flash(d: int, size: int, packed: bool, causal: bool, plan: Plan) -> Any:
             T.pdl_trigger()
             scale, place = Scale(unit, factor, cap), (bz * h_kv + hk, 0) if packed else (bz, hk)
             row, run = T.truncdiv(y, runs) * plan.rows, T.truncmod(y, runs)
-            held = Pages(Table, T.truncdiv(n, size)) if size else None
-            fetch, at = (paged_rows, (held, bz, hk, size)) if size else (dense_rows, (bz, hk))
+            fetch, at = (paged_rows, (Table, bz, hk, size)) if size else (dense_rows, (bz, hk))
             keys = T.max(0, T.min(Lengths[bz], most)) if size else most
             run_of_keys(Q, K, V, O, Partial, Lse, fetch, at, place, row, run, runs, keys, causal, scale, plan)
 

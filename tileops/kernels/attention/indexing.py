@@ -19,7 +19,7 @@ KEYS, COLUMNS, CHUNK, THREADS = 128, 128, 16, 256  # of a tile: keys, heads of a
 
 @T.macro
 def load_queries(Q, W, q, w, batch, first, group, heads, size, tile, single):
-    """The heads of the queries of a tile, in e4m3, and their weights; 0 for heads that only fill it."""
+    """The heads of the queries of a tile, in e4m3, and half their weights; 0 for heads that only fill it."""
     queries, padded, width = tile
     if single and padded == heads and width == size:
         T.copy(Q[batch, first * heads : first * heads + queries * heads, 0:size], q)
@@ -32,7 +32,7 @@ def load_queries(Q, W, q, w, batch, first, group, heads, size, tile, single):
             else:
                 q[r, d] = T.cast(0.0, E4M3)
     for i, h in T.Parallel(queries, padded):
-        w[i, h] = T.if_then_else(h < heads, W[first + i, group * heads + T.min(h, heads - 1)], 0.0)
+        w[i, h] = T.if_then_else(h < heads, 0.5 * W[first + i, group * heads + T.min(h, heads - 1)], 0.0)
 
 
 @T.macro
@@ -51,11 +51,11 @@ def load_keys(K, k, batch, first, group, size, width, single, aligned):
 
 @T.macro
 def weigh(acc, votes, w, tile):
-    """Sum over the heads of each query: weight times what is positive of the product."""
+    """Sum over the heads of each query: half a weight times a product and its magnitude, which keeps NaN."""
     queries, padded, _ = tile
     wide = T.reshape(acc, (KEYS, queries, padded))
     for n, i, h in T.Parallel(KEYS, queries, padded):
-        wide[n, i, h] = T.max(wide[n, i, h], 0.0) * w[i, h]
+        wide[n, i, h] = (wide[n, i, h] + T.abs(wide[n, i, h])) * w[i, h]
     T.reduce_sum(wide, votes, dim=2)
 
 

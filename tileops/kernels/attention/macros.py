@@ -11,6 +11,7 @@ import tilelang.language as T
 F32 = "float32"
 LOG2E = math.log2(math.e)
 LN2 = math.log(2.0)
+HUGE = 2.0**30  # of an exponent: the next one is 64 or more away
 FLUSH = {"tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction; weights below 2^-126 are 0
 
 
@@ -102,20 +103,29 @@ def erase(sv, n0, keys, rows, width):
             sv[i, j] = T.if_then_else(n0 + i < keys, sv[i, j], T.cast(0, sv.dtype))
 
 
+def power_of_two(x: Any) -> Any:
+    """The power of two at or below a positive float32: its exponent without its digits."""
+    return T.reinterpret(T.bitwise_and(T.reinterpret(x, "int32"), 0x7F800000), F32)
+
+
 @T.macro
 def online_softmax(s, top, prev, low, alpha, part, total, factor, rows, cols):
     """Scores to weights, in base 2 relative to the running maximum; `alpha` rescales what came before.
 
     `low` is the maximum in units of the exponent, or 0 for a row that has seen no key: -inf - -inf is NaN.
+    The exponent of the maximum is the rounding error of `low`, since product and difference are one
+    instruction. From 2^30 on it would overflow, and keys that are not the maximum have no weight whatever the
+    factor: there it is a power of two, whose product is exact.
     """
     T.copy(top, prev)
     T.reduce_max(s, top, dim=1, clear=False)
     for i in T.Parallel(rows):
         top[i] = T.max(top[i], prev[i])
-        low[i] = T.if_then_else(top[i] == -T.infinity(F32), 0.0, top[i] * factor)
-        alpha[i] = T.exp2(prev[i] * factor - low[i])
+        part[i] = T.if_then_else(T.abs(top[i] * factor) < HUGE, factor, power_of_two(factor))
+        low[i] = T.if_then_else(top[i] == -T.infinity(F32), 0.0, top[i] * part[i])
+        alpha[i] = T.exp2(prev[i] * part[i] - low[i])
     for i, j in T.Parallel(rows, cols):
-        s[i, j] = T.exp2(s[i, j] * factor - low[i])
+        s[i, j] = T.exp2(s[i, j] * part[i] - low[i])
     T.reduce_sum(s, part, dim=1)
     for i in T.Parallel(rows):
         total[i] = total[i] * alpha[i] + part[i]

@@ -25,8 +25,11 @@ THREADS = 128
 
 
 @T.macro
-def list_tiles(Tiles, r, requests, base, start, stop, k0, keys, rows, slots):
-    """The tiles of segment `r`, from slot `base` on; the last segment takes all slots that remain."""
+def list_tiles(Tiles, r, requests, base, start, stop, k0, keys, behind, rows, slots):
+    """The tiles of segment `r`, from slot `base` on; the last segment takes all slots that remain.
+
+    `behind` is the key at which its first query stands.
+    """
     count = T.if_then_else(r == requests + 1, slots - base, T.ceildiv(stop - start, rows))
     for c in T.serial(T.ceildiv(count, THREADS)):
         for i in T.Parallel(THREADS):
@@ -36,10 +39,10 @@ def list_tiles(Tiles, r, requests, base, start, stop, k0, keys, rows, slots):
                 Tiles[base + n, 1] = T.max(0, T.min(rows, stop - start - n * rows))
                 Tiles[base + n, 2] = k0
                 Tiles[base + n, 3] = keys
-                Tiles[base + n, 4] = n * rows + keys - (stop - start)
+                Tiles[base + n, 4] = n * rows + behind
                 Tiles[base + n, 5] = T.max(0, T.min(r - 1, requests - 1))
                 Tiles[base + n, 6] = start
-                Tiles[base + n, 7] = keys - (stop - start)
+                Tiles[base + n, 7] = behind
 
 
 def tiling(cached: bool = False) -> Any:
@@ -63,14 +66,14 @@ def tiling(cached: bool = False) -> Any:
             real = (r > 0) and (r < ends)
             first = CK[T.max(0, T.min(r - 1, lengths - 1))]
             if cached:
-                keys = T.min(T.max(first, 0) + stop - start, t_kv)
-                list_tiles(
-                    Tiles, r, ends - 1, base, start, stop, 0, T.if_then_else(real, keys, 0), rows, slots
-                )  # fmt: skip
+                behind = T.max(0, T.min(first, t_kv))
+                keys = T.if_then_else(real, T.min(behind + stop - start, t_kv), 0)
+                list_tiles(Tiles, r, ends - 1, base, start, stop, 0, keys, behind, rows, slots)
             else:
                 k0 = T.if_then_else(real, T.max(0, T.min(first, t_kv)), 0)
                 k1 = T.if_then_else(real, T.max(k0, T.min(CK[T.min(r, lengths - 1)], t_kv)), k0)
-                list_tiles(Tiles, r, ends - 1, base, start, stop, k0, k1 - k0, rows, slots)
+                behind = k1 - k0 - (stop - start)
+                list_tiles(Tiles, r, ends - 1, base, start, stop, k0, k1 - k0, behind, rows, slots)
 
     return main
 

@@ -25,15 +25,19 @@ LIMIT = 448.0  # the largest float8_e4m3fn
 
 
 def pool_row(Table: Any, request: Any, n: Any, size: int) -> Any:
-    """Row of the pool that holds token `n` of a request; pages beyond the table's end are not looked up."""
-    return Table[request, T.max(0, T.min(n // size, Table.shape[1] - 1))] * size + n % size
+    """Row of the pool that holds token `n` of a request; pages beyond the table's end are not looked up.
+
+    What is no page of the pool leads to a row that is none of it: entries are held inside 32 bits.
+    """
+    page = Table[request, T.max(0, T.min(n // size, Table.shape[1] - 1))]
+    return T.max(-1, T.min(page, (2**31 - 1) // size - 1)) * size + n % size
 
 
 @T.macro
 def paged_rows(X, s, at, n0, rows, width, tma):
     """Rows from token `n0` of a request into shared memory, page by page; zeros where there is no page."""
     Table, request, head, size = at
-    chunk, last = min(size, rows), Table.shape[1] - 1
+    chunk = min(size, rows)
     if tma:
         for g, w in product(range(rows // chunk), range(width // PANEL)):
             T.copy(
@@ -50,8 +54,7 @@ def paged_rows(X, s, at, n0, rows, width, tma):
             )
     else:
         for i, j in T.Parallel(rows, width):
-            n = T.max(n0 + i, 0)
-            row = Table[request, T.min(n // size, last)] * size + n % size
+            row = pool_row(Table, request, T.max(n0 + i, 0), size)
             s[i, j] = T.if_then_else(
                 (row >= 0) and (row < X.shape[0]), X[T.max(row, 0), head, j], T.cast(0, s.dtype)
             )
@@ -89,7 +92,7 @@ def places(size: int) -> Any:
                 r = part * THREADS + i
                 if r < Tiles[slot, 1]:
                     n = Tiles[slot, 4] + r
-                    row = Table[Tiles[slot, 5], T.max(0, T.min(n // size, pages - 1))] * size + n % size
+                    row = pool_row(Table, Tiles[slot, 5], n, size)
                     real = (Tiles[slot, 3] > 0) and (n // size < pages) and (row >= 0) and (row < pool)
                     Place[Tiles[slot, 0] + r, 0] = n
                     Place[Tiles[slot, 0] + r, 1] = T.if_then_else(real, row, -1)
@@ -212,6 +215,7 @@ def grouped_query_attention_prefill_paged(key: Key) -> Kernel:
     """Rotate, append, attend. Pages of fewer than 8 rows, and a float8 cache, are gathered by elements."""
     dtype, kept, mixed = key.dtype("q"), key.dtype("k_pages"), key.dtype("q") != key.dtype("k_pages")
     how = plan(key.D, (dtype, dtype), key.target, adjusted=key.adjusted, foreign=True)
+    how = how._replace(keys=1 << (how.keys.bit_length() - 1))  # a tile is whole pages, or part of one
     if mixed or key.page_size < 8:
         how = how._replace(stages=0, turns=False)
     programs = [tiling(cached=True), places(key.page_size), append(key.D, dtype, kept)]

@@ -40,7 +40,9 @@ class GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp(Op):
 
     over $t \le L_r + i$ if `is_causal`, else over all $t < L_r + n_r$.
 
-    `cache_seqlens` is not changed. $L_r = 0$ and $n_r = 0$ are fine. Entries of the table that no token needs
+    `cache_seqlens` is not changed. $L_r = 0$ and $n_r = 0$ are fine. $L_r + n_r$ is at most what the table
+    holds and, with `fuse_rope`, at most `max_position`; on a GPU, where a call does not look, tokens beyond
+    the table are not written. Entries of the table that no token needs
     may be anything. Requests may share pages that are only read; pages that are written must be their own.
 
     Args:
