@@ -14,12 +14,13 @@ from torch._subclasses.fake_tensor import FakeTensor
 from tileops import targets
 from tileops._name import refuse_other_distribution
 from tileops.compiled import compile_spec, device_of, make_outputs
-from tileops.errors import CallError, UnsupportedDeviceError
+from tileops.construct import construct
+from tileops.errors import CallError
 from tileops.explain import Explanation, explain
 from tileops.library import Overloads, register
 from tileops.params import normalize_one
 from tileops.roofline import Roofline, roofline, tensor_bytes
-from tileops.runner import build, choose, computes_nothing, make_key, require_implementation, runner_for
+from tileops.runner import build, choose, computes_nothing, make_key
 from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
 
@@ -80,14 +81,8 @@ class Op:
     ) -> None:
         if type(self) is Op:
             raise TypeError("Op is the base of all operators; construct one of them, such as GemmFwdOp()")
-        spec = self.spec
-        self._values = tuple(normalize_one(spec, name, params[name]) for name in spec.constructor)
         self._target, self._implementation = target, implementation
-        if target is not None:
-            _require_target(spec.name, target)
-        require_implementation(spec, implementation)
-        compile_spec(spec.name).params(*self._values)
-        self._runner = runner_for(spec.name, target, implementation)
+        self._values, self._runner = construct(self.spec.name, target, implementation, tuple(params.items()))
         self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
@@ -282,14 +277,3 @@ def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:
 
 def _param(name: str, op: Op) -> Any:
     return op._values[list(op.spec.constructor).index(name)]
-
-
-def _require_target(name: str, target: str) -> None:
-    if target not in targets.names:
-        raise CallError(
-            f"{name}: target must be one of {', '.join(map(repr, targets.names))}, got {target!r}"
-        )
-    reason = targets.get(target).unavailable()
-    if reason is not None:
-        kind = targets.TargetError if target == "cpu" else UnsupportedDeviceError  # a compiler, or a GPU
-        raise kind(f"{name}: target={target!r} cannot run here: {reason}")

@@ -184,6 +184,27 @@ def test_a_module_compiles_without_gradients_and_is_refused_with_them() -> None:
         compiled(X)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tileops.ReluFwdOp()(x),
+        lambda x: tileops.RMSNormFwdOp(normalized_shape=[x.shape[-1]], implementation="long_rows")(x, W),
+        lambda x: tileops.SinusoidalFwdOp(seq_len=4, d_model=64, dtype=torch.float32)(device="cpu") + x,
+        lambda x: tileops.DropoutFwdOp(p=0.25, target="cpu")(x, seed=3),
+    ],
+)
+def test_a_compiled_function_constructs_operators(function: Any, cold: None) -> None:
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    for _ in range(2):
+        same(compiled(X), function(X))
+
+
+def test_a_wrong_operator_in_a_compiled_function_says_so() -> None:
+    wrong = torch.compile(lambda x: tileops.SoftmaxFwdOp(dim="rows")(x), fullgraph=True, backend="eager")
+    with pytest.raises(Exception, match=r"SoftmaxFwdOp: dim must be int \| None, got 'rows' of type str"):
+        wrong(X)
+
+
 def test_a_wrong_call_in_a_compiled_function_says_so() -> None:
     op, _ = OPS["RMSNormFwdOp"]
     with pytest.raises(Exception, match=r"RMSNormFwdOp: x must have shape .* got \(4, 63\)"):
