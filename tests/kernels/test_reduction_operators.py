@@ -83,6 +83,33 @@ def test_moments_of_few_elements_and_of_a_large_mean(correction):
         torch.testing.assert_close(got, tuple(w.float() for w in want), equal_nan=True, rtol=1e-3, atol=0)
 
 
+def moments(x, axis):
+    """Variance and mean along an axis that is the last one, or the first."""
+    if axis:
+        return [y[0] for y in tileops.VarMeanFwdOp(dim=1)(x.expand(3, -1).contiguous())]
+    return [y[0] for y in tileops.VarMeanFwdOp(dim=0)(x[:, None].expand(-1, 5).contiguous())]
+
+
+@pytest.mark.parametrize("axis", [1, 0])
+@pytest.mark.parametrize(
+    ("values", "var", "mean"),
+    [
+        ([1e8, 1e8 + 8, 1e8 + 16], 64.0, 1e8 + 8),
+        ([1000.1] * 300, 0.0, 1000.1),
+        ([1e6] + [0.0] * 299, 1e12 / 300, 1e6 / 300),
+        ([1.0, 2.0, INF], math.nan, INF),
+        ([-INF, 1.0], math.nan, -INF),
+        ([INF, -INF], math.nan, math.nan),
+        ([3e38, 3e38, -3e38], INF, 1e38),
+        ([3e38, 3e38], 0.0, 3e38),
+    ],
+)
+def test_moments_of_large_and_of_infinite_elements(values, var, mean, axis):
+    got = moments(torch.tensor(values), axis)
+    want = torch.tensor([var, mean])
+    torch.testing.assert_close(torch.stack(got), want, rtol=3e-6, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("shape", [(20001,), (3, 16400), (4, 2050, 3), (3, 17, 5, 9)])
 def test_the_first_of_equal_elements_is_found_however_rows_are_split(shape):
     x = torch.zeros(shape)
@@ -93,6 +120,29 @@ def test_the_first_of_equal_elements_is_found_however_rows_are_split(shape):
         y.select(axis, shape[axis] - 1).fill_(1)
         assert torch.equal(tileops.ArgmaxFwdOp(dim=axis)(y), y.argmax(axis))
         assert torch.equal(tileops.ArgminFwdOp(dim=axis)(-y), y.argmax(axis))
+
+
+@pytest.mark.parametrize("dim", [1, (1, 2), ()])
+def test_the_norm_of_one_element_is_its_absolute_value(dim):
+    x = torch.tensor([1e30, -1e-25, INF, -0.0]).view(4, 1, 1)
+    x = x[:1] if dim == () else x
+    assert torch.equal(tileops.L2NormFwdOp(dim=dim)(x), torch.linalg.vector_norm(x, 2, dim or None))
+
+
+def test_log_sum_exp_of_integers_and_over_an_empty_list_of_axes():
+    for dtype in (torch.int64, torch.uint8, torch.bool):
+        x = torch.tensor([[0, 1, 3], [200, 1, 0]]).to(dtype)
+        torch.testing.assert_close(tileops.LogSumExpFwdOp()(x), torch.logsumexp(x, -1))
+    x = torch.randn(2, 3)
+    op = tileops.LogSumExpFwdOp(dim=(), keepdim=True)
+    torch.testing.assert_close(op(x), torch.logsumexp(x, (), keepdim=True))
+    torch.testing.assert_close(tileops.LogSumExpFwdOp(dim=())(x[0, 0]), x[0, 0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8, torch.bool])
+def test_all_of_nothing_is_one(dtype):
+    for x in (torch.empty(0, dtype=dtype), torch.empty(2, 0, dtype=dtype)):
+        assert torch.equal(tileops.AllFwdOp(dim=-1)(x), torch.all(x, -1))
 
 
 def test_nothing_to_reduce():

@@ -178,8 +178,13 @@ _BITS = NUMBERS | {"complex64"}
 _ORDERED = FLOATS | INTEGERS
 _COUNTS = _kept(*((dtype, "int64") for dtype in sorted(_BITS)))
 _PLACES = _kept(*((dtype, "int64") for dtype in sorted(_ORDERED)))
+_LOGS = [
+    *_kept(*((dtype, "float32") for dtype in sorted({*INTEGERS, "bool", "float32"}))),
+    Good(_over((2, 3), (), keepdim=True), ((1, 1),), "rows"),
+    Good(_over((), ()), ((),), "rows"),
+]
 _OF_LOGS = [
-    Bad("dim must name an axis", _over((2, 3), ())),
+    Bad("dim must name an axis, unless keepdim is set", _over((2, 3), ())),
     Bad("dim must be int | tuple[int, ...]", _over((2, 3), None)),
 ]
 
@@ -197,7 +202,7 @@ EXPECTED: dict[str, Expected] = {
     "L1NormFwdOp": _norm(48, 1),
     "L2NormFwdOp": _norm(48, 2.0),
     "LogSoftmaxFwdOp": SOFTMAX,
-    "LogSumExpFwdOp": _reduction(120, bad=_OF_LOGS, default=(2, 3)),
+    "LogSumExpFwdOp": _reduction(120, NUMBERS, good=_LOGS, bad=_OF_LOGS, default=(2, 3)),
     "MeanFwdOp": _reduction(32, good=_EVERY),
     "ProdFwdOp": _reduction(24, NUMBERS, line=True, good=_LONG),
     "SoftmaxFwdOp": SOFTMAX,

@@ -46,7 +46,7 @@ def workspace(op: Reduction, x: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def launcher(op: Reduction, launch: Callable[..., None]) -> Callable[..., None]:
-    """``launch(run, x, y, z, fold, divisor)`` as it is called, where there is something to reduce.
+    """``launch(run, x, y, z, fold, divisor)`` as it is called, where there is something to join.
 
     `z` is the second result, or the first again; the divisor is the number of elements less the correction.
     """
@@ -58,6 +58,9 @@ def launcher(op: Reduction, launch: Callable[..., None]) -> Callable[..., None]:
         if count == 0:
             for output in outputs:
                 output.fill_(op.nothing)
+            return
+        if count == 1 and op.alone is not None:
+            op.alone(x.view(outputs[0].shape), out=outputs[0])
             return
         divisor = max(float(count - correction), 0.0)
         launch(run, plain(x), plain(outputs[0]), plain(outputs[-1]), fold, divisor)

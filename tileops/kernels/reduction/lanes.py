@@ -91,10 +91,10 @@ def begin(op, mine, shape):
 
 
 @T.macro
-def take(op, mine, x, first, slot, step, limit, batch, shape):
+def take(op, mine, x, middle, first, slot, step, limit, batch, shape):
     """Takes a tile of elements into its lanes; those from `limit` on are none."""
     if op.kind == "moments":
-        take_moments(op, mine, x, first, step, limit, batch, shape)
+        take_moments(op, mine, x, middle, first, step, limit, batch, shape)
     elif op.kind == "exponentials":
         take_exponentials(op, mine, x, first, step, limit, batch, shape)
     else:
@@ -115,20 +115,24 @@ def take(op, mine, x, first, slot, step, limit, batch, shape):
 
 
 @T.macro
-def take_moments(op, mine, x, first, step, limit, batch, shape):
-    """Count, mean and squared distances of a lane's elements, by two passes over them, joined to its own."""
+def take_moments(op, mine, x, middle, first, step, limit, batch, shape):
+    """Count, mean and squared distances of a lane's elements, by two passes over them, joined to its own.
+
+    Means are counted from `middle`. No sum exceeds the elements.
+    """
     count, mean, squares = states = fragments(op, shape)
     reset(op, states, shape)
     for u in T.unroll(batch):
         for a, b, j in T.Parallel(*shape):
             there = inside(first, step, limit, u, a, b)
             count[a, b, j] += T.if_then_else(there, 1.0, 0.0)
-            mean[a, b, j] += T.if_then_else(there, op.load(x[u, a, b, j]), 0.0)
-    for a, b, j in T.Parallel(*shape):
-        mean[a, b, j] = mean[a, b, j] * (1.0 / T.max(count[a, b, j], 1.0))
     for u in T.unroll(batch):
         for a, b, j in T.Parallel(*shape):
-            away = op.load(x[u, a, b, j]) - mean[a, b, j]
+            share = (op.load(x[u, a, b, j]) - middle[a, b, j]) * (1.0 / T.max(count[a, b, j], 1.0))
+            mean[a, b, j] += T.if_then_else(inside(first, step, limit, u, a, b), share, 0.0)
+    for u in T.unroll(batch):
+        for a, b, j in T.Parallel(*shape):
+            away = (op.load(x[u, a, b, j]) - middle[a, b, j]) - mean[a, b, j]
             squares[a, b, j] += T.if_then_else(inside(first, step, limit, u, a, b), away * away, 0.0)
     for a, b, j in T.Parallel(*shape):
         absorb(op, mine, (a, b, j), (count[a, b, j], mean[a, b, j], squares[a, b, j]))

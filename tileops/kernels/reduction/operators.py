@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tilelang.language as T
+import torch
 
 from tileops.kernels.elements import FLOATS, ITEM_SIZE, UNCHECKED
 
@@ -34,6 +35,7 @@ class Reduction:
         kind: How elements enter: `fold` joins one by one; `moments`, `exponentials`, `position`.
         padded: Whether a 0 that stands for no element changes nothing.
         nothing: The result over no elements.
+        alone: The result of one element, where its state has lost it.
         outputs: How many results there are.
         element: Of a position: the dtype in which elements are compared.
     """
@@ -47,6 +49,7 @@ class Reduction:
     kind: str = "fold"
     padded: bool = False
     nothing: float = 0.0
+    alone: Callable[..., Any] | None = None
     outputs: int = 1
     element: str = F32
     configs: Mapping[str, Any] = field(default_factory=lambda: UNCHECKED)
@@ -136,10 +139,15 @@ def _root(state: Parts, _: Any) -> Parts:
 
 # ------------------------------------------------------------------------------------------------- moments
 def _join_moments(a: Parts, b: Parts) -> Parts:
-    """Counts, means and squared distances of two sets: those of the means are added."""
+    """Counts, means and squared distances of two sets: those of the means are added.
+
+    Where means are too far apart, or infinite, their parts are added; a set of no elements changes nothing.
+    """
     count, away = a[0] + b[0], b[1] - a[1]
     share = b[0] / T.max(count, 1.0)
-    return count, a[1] + away * share, a[2] + b[2] + (away * a[0]) * (away * share)
+    both, near = a[0] * share, T.abs(away) < T.infinity(F32)
+    mean = T.if_then_else(near, a[1] + away * share, a[1] * (1.0 - share) + b[1] * share)
+    return count, mean, a[2] + b[2] + T.if_then_else(both > 0.0, (away * both) * away, 0.0)
 
 
 def _moments(dtype: str, finish: Callable[[Parts, Any], Parts], outputs: int = 1) -> Reduction:
@@ -162,8 +170,9 @@ def _log_sum_exp(dtype: str) -> Reduction:
     def finish(state: Parts, _: Any) -> Parts:
         return (pivot(state[0]) + T.log(state[1]),)
 
+    out = dtype if dtype in FLOATS else F32
     return Reduction(
-        *(dtype, F32, (-T.infinity(F32), 0.0), _join_exponentials, lambda x: T.cast(x, F32), finish),
+        *(out, F32, (-T.infinity(F32), 0.0), _join_exponentials, lambda x: T.cast(x, F32), finish),
         kind="exponentials",
         nothing=-math.inf,
         configs=FLUSH,
@@ -231,7 +240,7 @@ OPERATORS: dict[str, Callable[[str], Reduction]] = {
     "AllFwdOp": lambda t: _truth(t, T.bitwise_and, 1),
     "CountNonzeroFwdOp": _count,
     "L1NormFwdOp": lambda t: _total(t, T.abs),
-    "L2NormFwdOp": lambda t: _total(t, lambda x: x * x, finish=_root),
+    "L2NormFwdOp": lambda t: _total(t, lambda x: x * x, finish=_root, alone=torch.abs),
     "InfNormFwdOp": lambda t: _fold(t, largest, 0, T.abs, padded=True),
 }
 
@@ -269,8 +278,10 @@ def _words(dtype: str, name: str) -> Reduction:
         return replace(
             _truth(dtype, T.bitwise_or, 0), load=flags, finish=lambda s, _: (T.cast(s[0] != 0, I32),)
         )
-    every = _truth(dtype, T.bitwise_and, -1)
-    return replace(every, load=flags, finish=lambda s, _: (T.cast(T.bitwise_and(s[0], top) == top, I32),))
+    every = _truth(dtype, T.bitwise_and, 1)
+    return replace(
+        every, empty=(-1,), load=flags, finish=lambda s, _: (T.cast(T.bitwise_and(s[0], top) == top, I32),)
+    )
 
 
 WORDS: dict[str, Callable[[str], Reduction]] = {

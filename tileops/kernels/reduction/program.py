@@ -16,6 +16,7 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.elements import stored, vector_of, wide
 from tileops.kernels.reduction import lanes as l
 from tileops.kernels.reduction.calls import flag, gathered, launcher, walked, words, workspace
+from tileops.kernels.rows import F32, amid, fragment
 from tileops.kernels.rows import split as pieces_of
 
 THREADS, BLOCKS = 128, 2048  # of a block that owns rows; that a split aims at
@@ -112,15 +113,30 @@ def read(X, x, k, o, c, first, limit):
 
 
 @T.macro
+def middles(X, out, k, o, c, shape):
+    """A value amid those of every result, which means are counted from: see `amid`."""
+    for a, b, j in T.Parallel(*shape):
+        slab, column = k.place(o, c, a, b, j)
+        three = [
+            T.if_then_else(k.known(o, c, a, b), T.cast(X[slab, place, column], F32), 0.0)
+            for place in (0, k.n // 2, k.n - 1)
+        ]
+        out[a, b, j] = amid(*three)
+
+
+@T.macro
 def take_all(op, X, x, states, k, o, c, first, limit):
     """Takes the elements from `first` up to `limit` along n into the states of their lanes, by tiles `x`."""
     mine = l.lanes_of(op, states, k.shape)
-    T.annotate_layout(l.layouts(x, states, mine))
+    middle = fragment(k.shape, F32, op.kind == "moments")
+    T.annotate_layout(l.layouts(x, states, mine, [] if middle is None else [middle]))
     l.begin(op, mine, k.shape)
+    if middle is not None:
+        middles(X, middle, k, o, c, k.shape)
     for i in T.serial(T.ceildiv(limit - first, k.span)):
         at_tile = first + i * k.span
         read(X, x, k, o, c, at_tile, limit)
-        l.take(op, mine, x, at_tile, i * k.batch, k.step, limit, k.batch, k.shape)
+        l.take(op, mine, x, middle, at_tile, i * k.batch, k.step, limit, k.batch, k.shape)
     l.seal(op, mine, states, first, k.step, limit, k.shape)
 
 
@@ -158,6 +174,11 @@ def _reduce(key: Key, rows: bool) -> Kernel:
                 l.join_row(op, states, result, k.shape)
             else:
                 l.join_columns(op, states, result, k.shape)
+            if op.kind == "moments":
+                middle = T.alloc_fragment(k.results, F32)
+                middles(X, middle, k, o, c, k.results)
+                for a, b, j in T.Parallel(*k.results):
+                    result[1][a, b, j] = result[1][a, b, j] + middle[a, b, j]
             for a, b, j in T.Parallel(*k.results):
                 if k.known(o, c, a, b):
                     slab, column = k.place(o, c, a, b, j)

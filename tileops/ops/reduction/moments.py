@@ -33,8 +33,8 @@ class VarFwdOp(Op):
     Numerics:
         Every thread keeps count, mean and squared distances from that mean, over a few elements at a time by
         two passes over them; these are joined by the distance of the means, so a large mean does not cancel
-        the variance. All of it is float32, with one rounding at the store. The order is fixed: two runs are
-        bitwise equal.
+        the variance. Means are counted from the middle one of three of the elements. All of it is float32,
+        with one rounding at the store. The order is fixed: two runs are bitwise equal.
 
     Source:
         [`torch.var`](https://docs.pytorch.org/docs/stable/generated/torch.var.html).
@@ -93,8 +93,8 @@ class StdFwdOp(Op):
     Numerics:
         Every thread keeps count, mean and squared distances from that mean, over a few elements at a time by
         two passes over them; these are joined by the distance of the means, so a large mean does not cancel
-        the variance. All of it is float32, with one rounding at the store. The order is fixed: two runs are
-        bitwise equal.
+        the variance. Means are counted from the middle one of three of the elements. All of it is float32,
+        with one rounding at the store. The order is fixed: two runs are bitwise equal.
 
     Source:
         [`torch.std`](https://docs.pytorch.org/docs/stable/generated/torch.std.html).
@@ -153,8 +153,8 @@ class VarMeanFwdOp(Op):
     Numerics:
         Every thread keeps count, mean and squared distances from that mean, over a few elements at a time by
         two passes over them; these are joined by the distance of the means, so a large mean does not cancel
-        the variance. All of it is float32, with one rounding at the store. The order is fixed: two runs are
-        bitwise equal.
+        the variance. Means are counted from the middle one of three of the elements. All of it is float32,
+        with one rounding at the store. The order is fixed: two runs are bitwise equal.
 
     Source:
         [`torch.var_mean`](https://docs.pytorch.org/docs/stable/generated/torch.var_mean.html).

@@ -84,8 +84,9 @@ class L2NormFwdOp(Op):
 
     Numerics:
         Squares are added in float32 without scaling, so values beyond $10^{19}$ overflow as they do in
-        PyTorch; there is one rounding, after the root. Every thread takes what it reads itself; those results
-        are joined in a fixed order, so two runs are bitwise equal.
+        PyTorch; the norm of one element is its absolute value, exactly. Of more there is one rounding, after
+        the root. Every thread takes what it reads itself; those results are joined in a fixed order, so two
+        runs are bitwise equal.
 
     Source:
         [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html).

@@ -117,10 +117,11 @@ class LogSumExpFwdOp(Op):
     $$
 
     It is $-\infty$ where every element is, and over no elements; $+\infty$ where an element is, and none is
-    NaN.
+    NaN. Integers and booleans give float32.
 
     Args:
-        dim: Axis or axes to reduce, counted from the end when negative.
+        dim: Axis or axes to reduce, counted from the end when negative. An empty list means all; it is taken
+            with `keepdim`, or where there are no axes.
         keepdim: Whether the reduced axes stay, with size 1.
 
     Raises:
@@ -158,6 +159,6 @@ class LogSumExpFwdOp(Op):
             input: The exponents, of any shape.
 
         Returns:
-            The logarithms, in the dtype of `input`.
+            The logarithms, in the dtype of `input`, or float32 for integers.
         """
         return self._call(input)
