@@ -113,10 +113,18 @@ def batch(x: torch.Tensor) -> torch.Tensor:
     return F.batch_norm(x, None, None, training=True)
 
 
+def test_batches_without_channels_and_rows_without_values_are_empty() -> None:
+    x = torch.randn(2, 0, 4)
+    assert tileops.BatchNormFwdOp(training=True)(x).shape == batch(x).shape
+    assert tileops.LayerNormFwdOp(normalized_shape=(0, 4))(x).shape == x.shape
+    assert tileops.RMSNormFwdOp(normalized_shape=(0, 4))(x).shape == x.shape
+
+
 @pytest.mark.parametrize(
     ("op", "twin", "shape"),
     [
         (tileops.BatchNormFwdOp(training=True), batch, (1, 4)),
+        (tileops.BatchNormFwdOp(training=True), batch, (1, 0)),
         (tileops.BatchNormFwdOp(training=True), batch, (1, 4, 1)),
         (tileops.GroupNormFwdOp(num_groups=4), lambda x: F.group_norm(x, 4), (1, 4, 1)),
         (tileops.InstanceNormFwdOp(), F.instance_norm, (3, 4)),

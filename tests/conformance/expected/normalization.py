@@ -47,13 +47,13 @@ def _row_norm(names: tuple[str, ...], flops: int) -> Expected:
         ),
         Good(_norm((2, 32769), (32769,), "bfloat16", **none), ((2, 32769),), "long_rows", {"N": 32769}),
         Good(_norm((2, 32768), (32768,), **none), ((2, 32768),), "rows", {"N": 32768}),
+        Good(_norm((2, 0, 3), (0, 3), **none), ((2, 0, 3),), "rows", {"N": 0}),
     ]
     good += [Good(_norm((2, 64), **{**every, name: None}), ((2, 64),), "rows") for name in names]
     bad = [
         *(Bad("eps must be finite and not negative", _eps(_norm((2, 64), **none), e)) for e in _EPS),
         Bad("normalized_shape must name at least one axis", _norm((2, 64), (), **none)),
-        Bad("sizes in normalized_shape must be positive", _norm((2, 0), (0,), **none)),
-        Bad("sizes in normalized_shape must be positive", _norm((2, 4), (-2, -2), **none)),
+        Bad("sizes in normalized_shape must not be negative", _norm((2, 4), (-2, -2), **none)),
         Bad("x must have at least 1 dimension", _norm((), **none)),
         Bad("with *normalized_shape = (64,)", _norm((2, 63), **none)),
         Bad("x must be a torch.Tensor", _norm(None, **none)),
@@ -197,6 +197,13 @@ BATCH_NORM = Expected(
             out_dtype=_TYPES,
             hidden=2,
             written=_WRITTEN,
+        ),
+        Good(
+            _batch((2, 0, 4), training=True, **_NONE),
+            ((2, 0, 4), (0,), (0,)),
+            "whole",
+            out_dtype=_TYPES,
+            hidden=2,
         ),
         Good(
             _batch((1, 8)),
