@@ -178,7 +178,8 @@ class Op:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _identity(self) -> tuple[Any, ...]:
-        return type(self), self._values, self._target, self._implementation
+        values = tuple("nan" if value != value else value for value in self._values)  # NaN equals nothing
+        return type(self), values, self._target, self._implementation
 
     def __eq__(self, other: object) -> bool:
         return self._identity() == other._identity() if isinstance(other, Op) else NotImplemented

@@ -49,7 +49,10 @@ def test_repr_is_a_call_that_makes_it_again() -> None:
         assert eval(f"tileops.{op!r}", {"tileops": tileops, "torch": torch}) == op
 
 
-@pytest.mark.parametrize("op", OPS, ids=repr)
+NAN = tileops.ClampScalarFwdOp(min=float("nan"))
+
+
+@pytest.mark.parametrize("op", [*OPS, NAN], ids=repr)
 def test_copies_and_pickles_are_equal(op: tileops.Op) -> None:
     for other in (copy.copy(op), copy.deepcopy(op), pickle.loads(pickle.dumps(op))):
         assert other is not op
