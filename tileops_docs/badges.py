@@ -70,7 +70,7 @@ def _in_place(page: OpPage) -> list[Badge]:
 def _autograd(page: OpPage) -> Badge:
     if page.backward:
         return Badge("autograd", "good", f"Gradients are computed by {page.backward}")
-    return Badge("no autograd", "plain", "There is no backward; with gradients wanted a call raises")
+    return Badge("no autograd", "plain", "There is no backward; a call that would lose a gradient raises")
 
 
 def _verified(page: OpPage) -> Badge:

@@ -97,7 +97,7 @@ def results(op: Callable[..., Any], spec: OpSpec, tensors: Sequence[Tensor | Non
 
 def _copied(tensor: Tensor) -> Tensor:
     """The same values at the same places of other memory: gaps stay gaps."""
-    memory = tensor.untyped_storage().clone()  # type: ignore[no-untyped-call]
+    memory = tensor.untyped_storage().clone()
     return tensor.new_empty(0).set_(memory, tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
