@@ -74,26 +74,11 @@ def _grown_pages(
     return _pages(tensor, lengths + offsets.diff(), page_size, pages)
 
 
-def _room(tensor: Tensor, offsets: Tensor, capacity: int) -> tuple[Tensor, str]:
-    """Lengths of sequences that grow by what the prefix sums `offsets` hold of each, within `capacity`."""
-    wrong = (tensor < 0) | (tensor.long() + offsets.long().diff() > capacity)
-    return wrong, f"lengths from 0 on that with the new rows are at most {capacity}"
-
-
-def _grown_pages(
-    tensor: Tensor, lengths: Tensor, offsets: Tensor, page_size: int, pages: int
-) -> tuple[Tensor, str]:
-    """The same where each length grows by what the prefix sums `offsets` hold of its sequence."""
-    return _pages(tensor, lengths + offsets.diff(), page_size, pages)
-
-
 _CHECKS: dict[str, Callable[..., tuple[Tensor, str]]] = {
     "range": _range,
     "columns": _columns,
     "offsets": _offsets,
     "pages": _pages,
-    "room": _room,
-    "grown_pages": _grown_pages,
     "room": _room,
     "grown_pages": _grown_pages,
 }

@@ -235,7 +235,19 @@ def _columns(tensor: Tensor, *most: int) -> Tensor:
     return tensor.abs().minimum(torch.tensor(most))
 
 
-_PERMITTED = {"range": Tensor.clamp, "columns": _columns, "offsets": _prefix_sums, "pages": _pages}
+def _room(tensor: Tensor, capacity: int) -> Tensor:
+    """Half of it: the probes add fewer rows than that."""
+    return tensor.abs().clamp(max=capacity // 2)
+
+
+_PERMITTED = {
+    "range": Tensor.clamp,
+    "columns": _columns,
+    "offsets": _prefix_sums,
+    "pages": _pages,
+    "room": _room,
+    "grown_pages": _pages,
+}
 
 
 def _wrong_dtypes(spec: OpSpec, expected: Expected) -> list[Bad]:
