@@ -127,6 +127,29 @@ def test_nan_loses_a_maximum_unless_asked(propagate: bool) -> None:
     compare(y, want, 0)
 
 
+def total_of(n: int):
+    @T.prim_func
+    def main(X: T.Tensor((n,), F32), Y: T.Tensor((1,), F32)):
+        with T.Kernel(1, threads=128):
+            x, y = T.alloc_fragment((n,), F32), T.alloc_fragment((1,), F32)
+            total = T.alloc_reducer((1,), F32, op="sum")
+            T.copy(X, x)
+            T.reducer_init(total)
+            for i in T.Parallel(n):
+                T.reducer_update(total[0], x[i])
+            T.finalize_reducer(total, y)
+            T.copy(y, Y)
+
+    return main
+
+
+def test_sums_of_reducers_lose_no_more_than_those_of_a_tree() -> None:
+    """Added one after the other in float32, 4096 equal values are wrong in the fourth digit."""
+    x, y = torch.full((4096,), 1000.1), poisoned((1,), torch.float32)
+    cpu.compile(total_of(4096))(x, y)
+    assert y[0] == 4096 * x[0]
+
+
 def unwritten(n: int):
     @T.prim_func
     def main(Y: T.Tensor((n,), F32)):

@@ -1,6 +1,7 @@
 """Rewrite a traced GPU program into one that TileLang's C backend accepts.
 
 * on-chip buffers (shared, fragment, reducer) become plain local arrays;
+* sums that reducers make in float32 are float64 until they are read;
 * parallel, vectorized and unrolled loops become serial loops;
 * tile operators become loops (``tile_ops``), scalar operators become C (``scalar_ops``);
 * barriers, fences and scheduling hints disappear: a block runs as one sequential thread (``threads``);
@@ -42,6 +43,17 @@ class Rewriter(tirx.PyStmtExprMutator):
         raise UnsupportedOnCpu(why)
 
     # -- buffers and variables
+    def element(self, data: tirx.Var, dtype: Any) -> str:
+        """Type of the array elements of a buffer: float64 for sums that reducers make in float32.
+
+        One thread adds here, one by one, what on the GPU many threads add in a tree, which loses less.
+        """
+        return "float64" if self.reducers.get(data) == "sum" and str(dtype) == "float32" else storage(dtype)
+
+    def dtype(self, b: tirx.Buffer) -> str:
+        """Type of the values of a buffer."""
+        return "float64" if self.element(b.data, b.dtype) == "float64" else str(b.dtype)
+
     def var(self, v: tirx.Var) -> tirx.Var:
         """The variable that replaces ``v``: a narrow scalar is wide, a pointer points to the storage type."""
         if v not in self.vars:
@@ -49,7 +61,7 @@ class Rewriter(tirx.PyStmtExprMutator):
             if isinstance(ann, PointerType) and isinstance(ann.element_type, PrimType):
                 dtype, scope = str(ann.element_type.dtype), ann.storage_scope
                 on_chip = scope.startswith("shared") or scope in ("local.fragment", "local.reducer")
-                element, local = storage(dtype), "local" if on_chip else scope
+                element, local = self.element(v, dtype), "local" if on_chip else scope
                 if (element, local) != (dtype, scope):
                     new = tirx.Var(v.name, PointerType(PrimType(element), local))
             elif str(v.dtype) != wide(v.dtype):
@@ -61,7 +73,7 @@ class Rewriter(tirx.PyStmtExprMutator):
         """The buffer that replaces ``b``."""
         if b in self.buffers:
             return self.buffers[b]
-        data, element = self.var(b.data), storage(b.dtype)
+        data, element = self.var(b.data), self.element(b.data, b.dtype)
         shape, strides = [self.visit_expr(s) for s in b.shape], [self.visit_expr(s) for s in b.strides]
         if not data.same_as(b.data) or element != b.dtype:
             scope = data.type_annotation.storage_scope

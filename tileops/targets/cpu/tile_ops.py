@@ -18,7 +18,7 @@ class Region:
 
     def __init__(self, rewriter: "Rewriter", call: Any):
         load = call.args[0]
-        self.buffer, self.dtype = rewriter.map(load.buffer), str(load.buffer.dtype)
+        self.buffer, self.dtype = rewriter.map(load.buffer), rewriter.dtype(load.buffer)
         self.mins = [rewriter.visit_expr(i) for i in load.indices]
         self.extents = [rewriter.visit_expr(e) for e in call.args[2:]]
 
@@ -139,9 +139,9 @@ def _reducer_init(rw: "Rewriter", call: Any) -> Any:
 def _update(rw: "Rewriter", call: Any, kind: str) -> Any:
     """``place = place (kind) value``: reducer updates and scalar atomics."""
     place = call.args[0] if isinstance(call.args[0], tirx.BufferLoad) else call.args[0].args[0]
-    dtype, value = place.buffer.dtype, rw.visit_expr(call.args[1])
+    dtype, value = rw.dtype(place.buffer), cast(rw.visit_expr(call.args[1]), rw.dtype(place.buffer))
     old = decode(rw.raw(place), dtype)
-    new = cast(value, dtype) if kind == "store" else combine(kind, old, value)
+    new = value if kind == "store" else combine(kind, old, value)
     return tirx.BufferStore(rw.map(place.buffer), encode(new, dtype), list(rw.raw(place).indices))
 
 
