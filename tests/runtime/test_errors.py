@@ -256,6 +256,16 @@ def test_sizes_of_two_to_the_31_and_more_are_refused_by_name() -> None:
             refused()
 
 
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_a_number_of_a_call_that_64_bits_do_not_hold_is_refused(number: int) -> None:
+    q, offsets = torch.zeros(3, 2, 16).half(), torch.tensor([0, 3], dtype=torch.int32)
+    attention = tileops.GroupedQueryAttentionPrefillVarlenFwdOp()
+    for device in ("meta", "cpu"):
+        tensors = [t.to(device) for t in (q, q, q, offsets, offsets)]
+        with pytest.raises(CallError, match=f"max_seqlen_q must fit 64 bits, got {number}"):
+            attention(*tensors, max_seqlen_q=number, max_seqlen_kv=3)
+
+
 def test_a_flattened_size_may_be_larger() -> None:
     rows = torch.empty(2**31 + 1, 4, dtype=HALF, device="meta")
     assert tileops.RMSNormFwdOp(normalized_shape=(4,))(rows).shape == rows.shape

@@ -226,7 +226,8 @@ def emit_call(out: Source, spec: OpSpec) -> None:
 def _emit_numbers(out: Source, spec: OpSpec) -> None:
     for name in spec.call:
         kind = spec.params[name].type.partition(" ")[0]
-        out.line(f"if type(n_{name}) is not {kind}: n_{name} = number({name!r}, n_{name})")
+        fits = f" or not {-(2**63)} <= n_{name} < {2**63}" if kind == "int" else ""
+        out.line(f"if type(n_{name}) is not {kind}{fits}: n_{name} = number({name!r}, n_{name})")
 
 
 def _bits(spec: OpSpec, name: str) -> list[str]:
