@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = ["FUNCTIONS", "SPLAT_FUNCTIONS", "TENSOR_FUNCTIONS", "ArgumentError", "ShapeError"]
 
+FLOAT32_MAX = (2 - 2**-23) * 2.0**127
 LIMIT = 2**31
 """Programs count positions in 32 bits."""
 
@@ -159,6 +160,11 @@ def pow2ceil(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
+def finite(number: float) -> bool:
+    """Whether a float32, as programs take numbers, holds it without becoming infinite."""
+    return abs(number) <= FLOAT32_MAX
+
+
 def prod(sizes: Sequence[int]) -> int:
     """Product; 1 for nothing."""
     out = 1
@@ -199,7 +205,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **SPLAT_FUNCTIONS,
     **{f.__name__: f for f in (ceildiv, pow2ceil, prod, visible, len, max, min, abs)},
     "isqrt": math.isqrt,
-    "finite": math.isfinite,
+    "finite": finite,
 }
 
 TENSOR_FUNCTIONS = ("shape", "numel", "dtype", "given")

@@ -122,7 +122,7 @@ const tileops = (() => {
     ceildiv: (a, b) => sub(0n, div(sub(0n, a), b)),
     pow2ceil: (n) => { let p = 1n; while (p < n) p *= 2n; return p; },
     prod: (sizes) => sizes.reduce((a, b) => mul(a, b), 1n),
-    finite: (v) => (isNumber(v) ? typeof v !== "number" || Number.isFinite(v) : fail("no number")),
+    finite: (v) => (isNumber(v) ? Math.abs(Number(v)) <= (2 - 2 ** -23) * 2 ** 127 : fail("no number")),
     isqrt: (n) => {
       if (n < 0n) fail("of a negative number");
       let r = BigInt(Math.floor(Math.sqrt(Number(n))));

@@ -38,7 +38,10 @@ def _bfloat16(probe: Probe) -> Good:
 
 def _scales(probe: Any, q: Shape, k: Shape) -> list[Bad]:
     return [
-        *(Bad("sm_scale must be finite", probe(q, k, sm_scale=x)) for x in (float("inf"), float("nan"))),
+        *(
+            Bad("sm_scale must be finite", probe(q, k, sm_scale=x))
+            for x in (float("inf"), float("nan"), 1e39)
+        ),
         *(Bad("softcap must be finite", probe(q, k, softcap=x)) for x in (-0.25, float("inf"))),
     ]
 

@@ -97,7 +97,10 @@ def _scaled(kind: str) -> list[Good]:
 
 def _badly_scaled(kind: str) -> list[Bad]:
     return [
-        *(Bad("sm_scale must be finite", _probe(kind, sm_scale=x)) for x in (float("inf"), float("nan"))),
+        *(
+            Bad("sm_scale must be finite", _probe(kind, sm_scale=x))
+            for x in (float("inf"), float("nan"), 1e39)
+        ),
         *(Bad("softcap must be finite", _probe(kind, softcap=x)) for x in (-1.0, float("inf"))),
         Bad("max_seqlen_kv must not be negative", _probe(kind, max_seqlen_kv=-1)),
     ]

@@ -87,7 +87,7 @@ PAGED = Expected(
         Bad("H must be a multiple of H_kv", _probe((6, 3, 64))),
         Bad("H must be a multiple of H_kv", _probe(new=(6, 0, 64), pool=(64, 0, 64))),
         Bad("the head dimension D must not be empty", _probe((6, 4, 0), (6, 2, 0), (64, 2, 0))),
-        *(Bad("sm_scale must be finite", _probe(sm_scale=x)) for x in (float("inf"), float("nan"))),
+        *(Bad("sm_scale must be finite", _probe(sm_scale=x)) for x in (float("inf"), float("nan"), 1e39)),
         *(Bad("softcap must be finite", _probe(softcap=x)) for x in (-1.0, float("inf"))),
         Bad("give both k_scale and v_scale", _probe(k_scale=(1,))),
         Bad("give both k_scale and v_scale", _probe(v_scale=(1,))),
