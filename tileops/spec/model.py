@@ -38,8 +38,8 @@ class Input(_Strict, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `make` names the generator of values for index tensors, used by tests and benchmarks. `values` says what
     they may hold: `range(least, most)`, `columns(most, most)` for pairs of numbers from 0 on,
     `offsets(total)`, `pages(lengths, page_size, pages)`, and where each length grows by a run of `offsets`
-    `room(offsets, capacity)` and `grown_pages(lengths, offsets, page_size, pages)`. `channels_last` says that a tensor whose axis 1 is
-    innermost in memory is taken as it is, by the implementations for that.
+    `room(offsets, capacity)` and `grown_pages(lengths, offsets, page_size, pages)`. `channels_last` says that
+    a tensor whose axis 1 is innermost in memory is taken as it is, by the implementations for that.
     """
 
     dtype: str
