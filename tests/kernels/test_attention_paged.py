@@ -36,8 +36,7 @@ def check(page_size, d, requests, *, h=2, h_kv=1, spare=-1):
         assert torch.equal(pool.double(), expected), "new rows stand in their pages, and nothing else moved"
 
 
-@pytest.mark.parametrize("d", [64, 192])
-@pytest.mark.parametrize("page_size", [1, 8, 64, 128, 256])
+@pytest.mark.parametrize(("page_size", "d"), [(1, 64), (8, 64), (64, 64), (256, 64), (1, 192), (128, 192)])
 def test_any_page_size_serves_lengths_at_the_ends_of_pages_and_tiles(page_size, d):
     check(page_size, d, [(0, 200), (300, 70), (63, 1), (0, 0), (64, 65), (127, 2)])
 
