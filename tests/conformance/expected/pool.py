@@ -36,9 +36,6 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
     def good(probe: Probe, shape: tuple[int, ...], *others: Any, **named: Any) -> Good:
         return Good(probe, (shape,) * two, "contiguous", *others, out_dtype=dtype, **named)
 
-    def tuple_of(value: int, at: int, other: int) -> tuple[int, ...]:
-        return tuple(value if i == at else other for i in range(n))
-
     found = [
         good(_pool(x, stride=2, padding=1), out, static, math.prod(out) * cost, moved),
         good(_pool((2, 3, *(10,) * n)), floor, names={**flat, "pad": (0,) * n}),
@@ -80,6 +77,16 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
         found[1] = good(_pool((2, 3, *(10,) * n)), floor, names={**flat, "pad": (0,) * n, "divisor": 0})
     else:
         found[1] = good(_pool((2, 3, 10)), floor, names={**flat, "pad": (0,), "divisor": 0})
+    return Expected(found, _refused_windows(n, average), {"input": FLOATS})
+
+
+def _refused_windows(n: int, average: bool) -> list[Bad]:
+    """Windows of `n` axes that PyTorch refuses too."""
+    x = _X[n]
+
+    def tuple_of(value: int, at: int, other: int) -> tuple[int, ...]:
+        return tuple(value if i == at else other for i in range(n))
+
     bad = [
         Bad(f"input must be (N, C, {_NAMES[n]})", _pool((2, 3, *(9,) * (n + 1)))),
         Bad("input must have at least 2", _pool((3,))),
@@ -100,7 +107,7 @@ def _windows(n: int, average: bool, indices: bool) -> Expected:
         bad.append(Bad(f"dilation must be {_COUNT[n]} positive", _pool(x, dilation=0)))
     elif n > 1:
         bad.append(Bad("divisor_override must not be 0", _pool(x, divisor_override=0)))
-    return Expected(found, bad, {"input": FLOATS})
+    return bad
 
 
 def _grid(shape: Shape, output_size: Any, last: bool = False) -> Probe:
