@@ -6,6 +6,7 @@ interleaved with ours: it is measured after them, and its rows say so.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from typing import Any
 from tileops.bench.check import SPLIT
 from tileops.bench.plan import Case
 from tileops.compiled import dtype_name
+from tileops.testing import oracle
 
 __all__ = ["CLASSES", "NAME", "measure", "unusable"]
 
@@ -87,7 +89,7 @@ def _row(number: int, case: Case) -> dict[str, Any]:
         "inputs": {n: None if shapes[n] is None else [shapes[n], dtypes[n]] for n in spec.inputs},
         "made": [n for n, member in spec.inputs.items() if member.make is not None],
         "outputs": [dtypes[n] for n in spec.returned],
-        "oracle": [spec.family, spec.torch_name],
+        "oracle": [inspect.getfile(oracle(spec)), spec.torch_name],
         "split": list(SPLIT.get(spec.name, ())),
         "bytes": case.cost.bytes,
     }

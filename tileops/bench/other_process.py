@@ -21,7 +21,7 @@ ROUNDINGS, FLOAT32_ROUNDINGS = 8.0, 256.0  # as tileops.bench.check has them
 
 
 def load(package: str, path: str) -> Any:
-    """A module of this library from its file, under a name of its own."""
+    """A module of this library from its file, in the package or by itself, under a name of its own."""
     name = "bench_" + path.replace("/", "_").removesuffix(".py")
     spec = importlib.util.spec_from_file_location(name, Path(package, path))
     assert spec is not None and spec.loader is not None
@@ -99,8 +99,8 @@ def _present(tensors: list[torch.Tensor | None]) -> list[torch.Tensor | None]:
 
 def _error(row: dict[str, Any], work: dict[str, Any], params: Any, first: list[Any], got: Any) -> float:
     compare = load(work["package"], "testing/compare.py")
-    family, name = row["oracle"]
-    oracle = functools.partial(getattr(load(work["package"], f"reference/{family}.py"), name), **params)
+    file, name = row["oracle"]
+    oracle = functools.partial(getattr(load(work["package"], file), name), **params)
     mine = (got,) if isinstance(got, torch.Tensor) else tuple(got)
     worst = 0.0
     for entry in range(first[0].shape[0]) if row["split"] else [None]:
