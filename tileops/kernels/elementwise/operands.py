@@ -66,6 +66,7 @@ def broadcast(key: Key) -> Kernel:
     f, size, along = element(key), vector(key), T.int64 if dc else False
     na, nb, nc, ny = (T.dynamic(name, "int64") for name in ("na", "nb", "nc", "ny"))
     c_type = T.Tensor((nc,), dc) if dc else False
+    blocks_at_once = BLOCKS - 1 if dc else BLOCKS  # a third place needs registers
 
     @T.prim_func
     def main(
@@ -77,7 +78,7 @@ def broadcast(key: Key) -> Kernel:
         c0: along, c1: along, c2: along, c3: along, c_first: along, first: T.int64,
     ):  # fmt: skip
         with T.Kernel(blocks, threads=THREADS) as bx:
-            T.annotate_min_blocks_per_sm(BLOCKS)
+            T.annotate_min_blocks_per_sm(blocks_at_once)
             inputs, R = [in_registers(X) for X in (A, B, C) if X is not False], in_registers(Y)
             xs, y = [T.alloc_local((size,), X.dtype) for X in inputs], T.alloc_local((size,), R.dtype)
             ks, begin = tuple(range(len(inputs))), (a_first, b_first, c_first)
