@@ -1,7 +1,7 @@
 """The suite's time budget, measured and enforced at the end of every complete run.
 
 `make test` takes at most 25 minutes on two cores for 200 operators with nothing compiled beforehand. That is
-3000 core-seconds: a fixed part for what does not grow with the operators, and the rest divided by 200. Cost
+3000 core-seconds: what does not grow with the operators, and 200 times what one of them costs now. Cost
 is processor time of the test process and of the compilers that it starts, so that a busy machine does not
 change the verdict.
 
@@ -25,8 +25,8 @@ import pytest
 WALL_MINUTES = 25
 CORES = 2
 OPERATORS = 200
-FIXED_CORE_SECONDS = 360.0
-CORE_SECONDS_PER_OPERATOR = (WALL_MINUTES * 60 * CORES - FIXED_CORE_SECONDS) / OPERATORS
+CORE_SECONDS = 60.0 * WALL_MINUTES * CORES
+MARGIN = 1.15  # processors differ, and so do two runs on one
 
 OPERATOR = re.compile(r"(?<![A-Za-z0-9])[A-Z]\w*?(?:Fwd|Bwd)Op(?![A-Za-z0-9])")
 GROWS = ("tests/conformance/", "tests/kernels/", "tileops/", "docs/api/")
@@ -108,16 +108,17 @@ def listed(costs: Counter[str], count: int) -> str:
 def verdict(cost: Cost, operators: list[str]) -> tuple[list[str], bool]:
     """Lines of the summary, and whether the run is within the budget."""
     each = cost.growing / len(operators) if operators else 0.0
+    total = cost.fixed + OPERATORS * each
     lines = [
-        f"{each:.1f} of at most {CORE_SECONDS_PER_OPERATOR:.1f} core-seconds an operator ({len(operators)})",
-        f"{cost.fixed:.1f} of at most {FIXED_CORE_SECONDS:.0f} core-seconds for the rest of the suite",
+        f"{total:.0f} of {CORE_SECONDS:.0f} core-seconds for {OPERATORS} operators at the cost of these",
+        f"{each:.1f} core-seconds an operator ({len(operators)})",
+        f"{cost.fixed:.1f} core-seconds for the rest of the suite",
         f"{cost.flagged:.1f} core-seconds behind a flag",
         f"{cost.waiting:.1f} core-seconds for programs that have not run on an H200 as they are",
         f"most by operator: {listed(cost.operators, 3)}",
         f"most by file: {listed(cost.files, SHOWN_FILES)}",
     ]
-    within = each <= CORE_SECONDS_PER_OPERATOR and cost.fixed <= FIXED_CORE_SECONDS
-    return lines, within and bool(operators)
+    return lines, total <= MARGIN * CORE_SECONDS and bool(operators)
 
 
 def is_complete(config: pytest.Config) -> bool:

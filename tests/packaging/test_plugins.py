@@ -20,7 +20,6 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
         def pytest_configure():
             from tests import budget
             budget.implemented_operators = lambda: ["AFwdOp", "BFwdOp"]
-            budget.FIXED_CORE_SECONDS = 60.0
     """)
     pytester.makepyprojecttoml("""
         [tool.pytest.ini_options]
@@ -53,9 +52,8 @@ def test_whose_time_it_is(nodeid: str, operator: str | None, grows: bool) -> Non
 
 
 def test_the_written_budget() -> None:
-    total = budget.FIXED_CORE_SECONDS + budget.OPERATORS * budget.CORE_SECONDS_PER_OPERATOR
-    assert total == pytest.approx(25 * 60 * 2)
-    assert budget.OPERATORS == 200
+    assert budget.CORE_SECONDS == 25 * 60 * 2
+    assert budget.OPERATORS == 200 and 1 <= budget.MARGIN <= 1.2
 
 
 def cost_of(*, each: float, fixed: float) -> budget.Cost:
@@ -69,11 +67,11 @@ def cost_of(*, each: float, fixed: float) -> budget.Cost:
 
 
 def test_the_verdict() -> None:
-    each, fixed = budget.CORE_SECONDS_PER_OPERATOR, budget.FIXED_CORE_SECONDS
-    operators = ["AFwdOp", "BFwdOp"]
-    assert budget.verdict(cost_of(each=0.99 * each, fixed=0.99 * fixed), operators)[1]
-    assert not budget.verdict(cost_of(each=1.01 * each, fixed=0.99 * fixed), operators)[1]
-    assert not budget.verdict(cost_of(each=0.99 * each, fixed=1.01 * fixed), operators)[1]
+    most, operators = budget.MARGIN * budget.CORE_SECONDS, ["AFwdOp", "BFwdOp"]
+    for fixed in (0.0, 300.0):
+        each = (most - fixed) / budget.OPERATORS
+        assert budget.verdict(cost_of(each=0.99 * each, fixed=fixed), operators)[1]
+        assert not budget.verdict(cost_of(each=1.01 * each, fixed=fixed), operators)[1]
     assert not budget.verdict(cost_of(each=0, fixed=0), [])[1], "no implemented operator"
 
 
@@ -92,9 +90,9 @@ def test_values(op):
         folder="tests/conformance",
     )
     with (project.path / "conftest.py").open("a") as conftest:
-        conftest.write("\n    budget.CORE_SECONDS_PER_OPERATOR = 0.01\n")
+        conftest.write("\n    budget.CORE_SECONDS = 0.01\n")
     result = project.runpytest_subprocess(*xdist)
-    result.stdout.fnmatch_lines(["*0.2 of at most 0.0 core-seconds an operator*", "*OVER THE BUDGET*"])
+    result.stdout.fnmatch_lines(["*of 0 core-seconds for 200 operators*", "*OVER THE BUDGET*"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
