@@ -8,8 +8,7 @@ from tileops.kernel import Kernel, Key
 from tileops.kernels.convolution.outputs import direct_grid, outputs
 from tileops.kernels.convolution.product import matrix_grid, product
 from tileops.kernels.convolution.sizes import I64, Form, Sizes, three
-
-UNGUARDED = {"tl.disable_safe_memory_legalize": True}  # the program itself keeps inside its tensors
+from tileops.kernels.elements import UNCHECKED
 
 
 def conv(key: Key) -> Kernel:
@@ -61,4 +60,4 @@ def _kernel(form: Form, body: Any, grid: Any, threads: int, claims: tuple[str, .
         where = *three(step, 1), *three(pad, 0), *three(spread, 1)
         run(*tensors, *counts, *(number for triple in sizes for number in triple), *where)
 
-    return Kernel(main, launch=launch, claims=claims, pass_configs=UNGUARDED)
+    return Kernel(main, launch=launch, claims=claims, pass_configs=UNCHECKED)
