@@ -7,6 +7,7 @@ here that fails costs nothing: the measuring process meets the same error and re
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -22,12 +23,11 @@ BATCHES_A_JOB = 2  # a process imports for as long as it compiles one program; m
 
 
 class Unit(NamedTuple):
-    """Cases `start` to `stop` of an operator, which a peer serves."""
+    """One case of an operator, by its number, which a peer serves."""
 
     op: str
     peer: str
-    start: int
-    stop: int
+    case: int
 
 
 def batches(alone: Sequence[Unit], others: Sequence[Unit], jobs: int) -> list[list[Unit]]:
@@ -68,14 +68,14 @@ def _run(batch: Sequence[Unit], flags: Sequence[str]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """One process: let peers serve every case of a batch once; says which of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tileops.bench.warm", description=__doc__)
-    parser.add_argument("batch", type=json.loads, help="a JSON list of [operator, peer, start, stop]")
+    parser.add_argument("batch", type=json.loads, help="a JSON list of [operator, peer, number of the case]")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--cases", action="store_true")
     options = parser.parse_args(arguments)
     failed = 0
     for unit in map(Unit._make, options.batch):
         try:
-            first_calls(unit, options.device, options.cases)
+            first_call(unit, options.device, options.cases)
         except Exception as error:  # noqa: BLE001  a library may fail in any way; the next unit has its turn
             failed = 1
             reason = (str(error).splitlines() or [""])[0][:200]
@@ -83,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return failed
 
 
-def first_calls(unit: Unit, device: str, small: bool) -> None:
-    """Let the peer serve each case of the unit once."""
+def first_call(unit: Unit, device: str, small: bool) -> None:
+    """Let the peer serve the case of the unit once."""
     import torch
 
     from tileops.bench import inputs
@@ -93,14 +93,11 @@ def first_calls(unit: Unit, device: str, small: bool) -> None:
     from tileops.spec import load
 
     spec, peer = load(unit.op), peers()[unit.peer]
-    for case in cases(spec, "cpu" if device == "cpu" else "hopper", small=small)[unit.start : unit.stop]:
-        first = inputs.make(case, device)
-        call = Call(case.params, dict(zip(spec.inputs, first, strict=True)), device)
-        try:
-            with torch.no_grad():
-                peer.ops[unit.op].make(call)(*first)
-        except Unserved:
-            continue
+    case = cases(spec, "cpu" if device == "cpu" else "hopper", small=small)[unit.case]
+    first = inputs.make(case, device)
+    call = Call(case.params, dict(zip(spec.inputs, first, strict=True)), device)
+    with contextlib.suppress(Unserved), torch.no_grad():
+        peer.ops[unit.op].make(call)(*first)
     if device == "cuda":
         torch.cuda.empty_cache()  # other processes need the memory while this one goes on
 

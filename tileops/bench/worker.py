@@ -178,7 +178,7 @@ def _compile_ahead(
         for op in counts
         if op in peer.ops and (peer.compiles or peer.ops[op].slow)
     ]
-    units = [(Unit(op, peer.name, n, n + 1), how.slow) for op, peer, how in served for n in range(counts[op])]
+    units = [(Unit(op, peer.name, n), how.slow) for op, peer, how in served for n in range(counts[op])]
     alone = [unit for unit, slow in units if slow]
     found = batches(alone, [unit for unit, slow in units if not slow], jobs)
     warm(found, ["--device", options.device, *(["--cases"] if small else [])], jobs, say)
