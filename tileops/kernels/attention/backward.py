@@ -26,7 +26,8 @@ from tileops.kernels.attention.gradients import (
     query_loop,
     query_loop_of_pairs,
 )
-from tileops.kernels.attention.macros import F32, FLUSH, LOG2E, dense_rows
+from tileops.kernels.attention.macros import F32, LOG2E, dense_rows
+from tileops.kernels.elements import FLUSH
 
 PAD = 128  # what every step over queries divides
 

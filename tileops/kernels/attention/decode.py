@@ -16,8 +16,9 @@ from torch import Tensor
 
 from tileops.kernel import Kernel, Key
 from tileops.kernels.attention.core import Plan, attend, claims, exponents, plan
-from tileops.kernels.attention.macros import F32, FLUSH, LOG2E, Mask, Scale, dense_rows, normalize
+from tileops.kernels.attention.macros import F32, LOG2E, Mask, Scale, dense_rows, normalize
 from tileops.kernels.attention.paged import paged_rows
+from tileops.kernels.elements import FLUSH
 
 I32 = "int32"
 FAR = 2**30  # a window without an end

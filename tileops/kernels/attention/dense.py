@@ -9,8 +9,9 @@ from torch import Tensor
 
 from tileops.kernel import Kernel, Key
 from tileops.kernels.attention.core import Plan, attend, claims, exponents, plan, reach, span, units
-from tileops.kernels.attention.macros import F32, FLUSH, Mask, Scale, dense_rows, grouped_queries, normalize
+from tileops.kernels.attention.macros import F32, Mask, Scale, dense_rows, grouped_queries, normalize
 from tileops.kernels.attention.rotate import convert, rotate
+from tileops.kernels.elements import FLUSH
 
 
 @T.macro

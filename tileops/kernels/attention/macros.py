@@ -12,7 +12,6 @@ F32 = "float32"
 LOG2E = math.log2(math.e)
 LN2 = math.log(2.0)
 HUGE = 2.0**30  # of an exponent: the next one is 64 or more away
-FLUSH = {"tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction; weights below 2^-126 are 0
 
 
 class Mask(NamedTuple):

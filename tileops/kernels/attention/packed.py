@@ -16,8 +16,9 @@ from torch import Tensor
 from tileops.kernel import Kernel, Key
 from tileops.kernels.attention.core import Plan, attend, claims, exponents, plan, reach, span, units
 from tileops.kernels.attention.dense import widened
-from tileops.kernels.attention.macros import F32, FLUSH, Mask, Scale, normalize, packed_rows
+from tileops.kernels.attention.macros import F32, Mask, Scale, normalize, packed_rows
 from tileops.kernels.attention.rotate import convert
+from tileops.kernels.elements import FLUSH
 
 I32 = "int32"
 FIELDS = 8  # of a tile in the list

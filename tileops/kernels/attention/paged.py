@@ -15,8 +15,9 @@ from torch import Tensor
 
 from tileops.kernel import Kernel, Key
 from tileops.kernels.attention.core import Plan, attend, claims, exponents, plan, reach, span
-from tileops.kernels.attention.macros import F32, FLUSH, Mask, Scale, normalize, packed_rows
+from tileops.kernels.attention.macros import F32, Mask, Scale, normalize, packed_rows
 from tileops.kernels.attention.packed import FIELDS, I32, slots_of, tiling
+from tileops.kernels.elements import FLUSH
 from tileops.kernels.rope import angles_of, turns_of
 
 PANEL = 64  # columns of a shared tile that lie together

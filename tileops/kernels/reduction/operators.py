@@ -13,11 +13,11 @@ from typing import Any
 import tilelang.language as T
 import torch
 
-from tileops.kernels.elements import FLOATS, ITEM_SIZE, UNCHECKED
+from tileops.kernels.elements import FLOATS, FLUSH, ITEM_SIZE, UNCHECKED
 
 F32, I32, I64 = "float32", "int32", "int64"
 LOG2E = math.log2(math.e)
-FLUSH = {**UNCHECKED, "tl.device_compile_flags": ["-ftz=true"]}  # exp2 in one instruction
+UNCHECKED_FLUSH = {**UNCHECKED, **FLUSH}
 Parts = tuple[Any, ...]
 
 
@@ -175,7 +175,7 @@ def _log_sum_exp(dtype: str) -> Reduction:
         *(out, F32, (-T.infinity(F32), 0.0), _join_exponentials, lambda x: T.cast(x, F32), finish),
         kind="exponentials",
         nothing=-math.inf,
-        configs=FLUSH,
+        configs=UNCHECKED_FLUSH,
     )
 
 

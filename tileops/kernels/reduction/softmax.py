@@ -11,11 +11,11 @@ import tilelang.language as T
 import torch
 
 from tileops.kernel import Kernel, Key
-from tileops.kernels.elements import vector_of, wide
+from tileops.kernels.elements import FLUSH, vector_of, wide
 from tileops.kernels.reduction.lanes import along, fragments, inside, join_columns
 from tileops.kernels.reduction.operators import LOG2E, OPERATORS
 from tileops.kernels.reduction.program import Walk, read, take_all
-from tileops.kernels.rows import F32, FLUSH, row_tile
+from tileops.kernels.rows import F32, row_tile
 
 LOG = "LogSoftmaxFwdOp"
 NAN = T.float32(float("nan"))
