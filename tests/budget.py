@@ -151,6 +151,7 @@ class Budget:
         self.charge(item.nodeid, any(item.get_closest_marker(mark) for mark in FLAGGED))
         return result
 
+    @pytest.hookimpl(optionalhook=True)  # without xdist it is unknown
     def pytest_testnodedown(self, node: object) -> None:
         """Takes over what a worker measured (a hook of xdist)."""
         output = getattr(node, "workeroutput", None) or {}

@@ -24,7 +24,7 @@ from tileops.runner import build, choose, computes_nothing, make_key
 from tileops.signatures import compare_signatures, default_value
 from tileops.spec import OpSpec, load
 
-__all__ = ["Op", "compare_signatures"]
+__all__ = ["Op", "PlainOp", "compare_signatures"]
 
 refuse_other_distribution()  # here too: installed over ours, their `__init__` is the one that ran
 
@@ -65,8 +65,8 @@ class Op:
         super().__init_subclass__(**kwargs)
         if "__call__" not in cls.__dict__:
             cls.__call__ = cls.forward  # type: ignore[method-assign]  # one Python frame less a call
-        if Op not in cls.__bases__:
-            return  # a user's subclass of an operator inherits all of it
+        if cls.__module__ == __name__ or hasattr(cls, "spec"):
+            return  # a base of operators, or a user's subclass of one, which inherits all of it
         cls.spec = load(cls.__name__)
         compare_signatures(cls, cls.spec)
         compiled = compile_spec(cls.__name__)
@@ -79,8 +79,9 @@ class Op:
     def __init__(
         self, *, target: str | None = None, implementation: str | None = None, **params: Any
     ) -> None:
-        if type(self) is Op:
-            raise TypeError("Op is the base of all operators; construct one of them, such as GemmFwdOp()")
+        if not hasattr(self, "spec"):
+            name = type(self).__name__
+            raise TypeError(f"{name} is a base of operators; construct one of them, such as GemmFwdOp()")
         self._target, self._implementation = target, implementation
         self._values, self._runner = construct(self.spec.name, target, implementation, tuple(params.items()))
         self._last: tuple[Any, ...] | None = None  # shapes and dtypes of the last call, for eval_roofline
@@ -267,6 +268,15 @@ class Op:
         if device.type != "meta":
             return self._runner.target_for(device)
         return self._target or ("hopper" if targets.get("hopper").unavailable() is None else "cpu")
+
+
+class PlainOp(Op):
+    """An operator without params: its constructor takes what every one's does."""
+
+    __slots__ = ()
+
+    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
+        super().__init__(target=target, implementation=implementation)
 
 
 def _rebuild(cls: type[Op], arguments: dict[str, Any]) -> Op:

@@ -196,7 +196,7 @@ def test_params_are_keywords_and_the_base_is_no_operator() -> None:
         tileops.RMSNormFwdOp(normalized_shape=(64,), dtype=torch.float16)
     with pytest.raises(TypeError, match="normalized_shape"):
         tileops.RMSNormFwdOp()
-    with pytest.raises(TypeError, match="base of all operators"):
+    with pytest.raises(TypeError, match="base of operators"):
         tileops.Op()
 
 

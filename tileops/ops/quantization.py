@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["FP8QuantFwdOp"]
 
 
-class FP8QuantFwdOp(Op):
+class FP8QuantFwdOp(PlainOp):
     r"""Quantizes rows to e4m3, each with its own scale.
 
     For each row $x$ of $D$ elements, over its last dimension,
@@ -46,9 +46,6 @@ class FP8QuantFwdOp(Op):
         (torch.float8_e4m3fn, (1, 16, 1))
         >>> torch.testing.assert_close(y.float() * scale[..., None], x, rtol=2**-4, atol=1e-4)
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input_tensor: Tensor) -> tuple[Tensor, Tensor]:
         r"""Quantize every row.

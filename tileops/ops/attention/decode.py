@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = [
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp",
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-class MultiHeadAttentionDecodeWithKVCacheFwdOp(Op):
+class MultiHeadAttentionDecodeWithKVCacheFwdOp(PlainOp):
     r"""Decodes with multi-head attention over a contiguous cache: every query sees every key.
 
     For each batch and head, with $D$ elements of a head and $N$ keys,
@@ -47,9 +47,6 @@ class MultiHeadAttentionDecodeWithKVCacheFwdOp(Op):
         >>> want = torch.nn.functional.scaled_dot_product_attention(*heads_first).transpose(1, 2)
         >>> torch.testing.assert_close(decode(q, k, v).float(), want, rtol=5e-3, atol=5e-3)
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         r"""Attend.

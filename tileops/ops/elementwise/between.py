@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["ClampFwdOp", "LerpFwdOp", "LerpTensorFwdOp", "MaximumFwdOp", "MinimumFwdOp"]
 
@@ -58,7 +58,7 @@ class LerpFwdOp(Op):
         return self._call(input, end)
 
 
-class LerpTensorFwdOp(Op):
+class LerpTensorFwdOp(PlainOp):
     r"""Interpolates between two tensors by a weight for each element.
 
     $$
@@ -87,9 +87,6 @@ class LerpTensorFwdOp(Op):
         >>> torch.testing.assert_close(lerp(a, b, w), torch.lerp(a, b, w))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, end: Tensor, weight: Tensor) -> Tensor:
         r"""Interpolate.
 
@@ -104,7 +101,7 @@ class LerpTensorFwdOp(Op):
         return self._call(input, end, weight)
 
 
-class MaximumFwdOp(Op):
+class MaximumFwdOp(PlainOp):
     r"""The larger element of two tensors.
 
     $$
@@ -131,9 +128,6 @@ class MaximumFwdOp(Op):
         >>> torch.testing.assert_close(maximum(a, b), torch.maximum(a, b), equal_nan=True)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Take the larger.
 
@@ -147,7 +141,7 @@ class MaximumFwdOp(Op):
         return self._call(input, other)
 
 
-class MinimumFwdOp(Op):
+class MinimumFwdOp(PlainOp):
     r"""The smaller element of two tensors.
 
     $$
@@ -174,9 +168,6 @@ class MinimumFwdOp(Op):
         >>> torch.testing.assert_close(minimum(a, b), torch.minimum(a, b), equal_nan=True)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Take the smaller.
 
@@ -190,7 +181,7 @@ class MinimumFwdOp(Op):
         return self._call(input, other)
 
 
-class ClampFwdOp(Op):
+class ClampFwdOp(PlainOp):
     r"""Bounds a tensor by tensors.
 
     $$
@@ -217,9 +208,6 @@ class ClampFwdOp(Op):
         >>> x, low = torch.randn(2, 7), torch.zeros(7)
         >>> torch.testing.assert_close(clamp(x, low), x.clamp(min=low))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
         r"""Bound.

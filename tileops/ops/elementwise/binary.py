@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["AddFwdOp", "MulFwdOp", "PowFwdOp", "SubFwdOp"]
 
@@ -105,7 +105,7 @@ class SubFwdOp(Op):
         return self._call(input, other)
 
 
-class MulFwdOp(Op):
+class MulFwdOp(PlainOp):
     r"""Multiplies two tensors.
 
     $$
@@ -132,9 +132,6 @@ class MulFwdOp(Op):
         >>> torch.testing.assert_close(mul(a, b), a * b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Multiply.
 
@@ -148,7 +145,7 @@ class MulFwdOp(Op):
         return self._call(input, other)
 
 
-class PowFwdOp(Op):
+class PowFwdOp(PlainOp):
     r"""Raises a tensor to the power of another.
 
     $$
@@ -176,9 +173,6 @@ class PowFwdOp(Op):
         >>> a, b = torch.tensor([3, -2, 7]), torch.tensor([40, 3, -1])
         >>> assert torch.equal(power(a, b), torch.pow(a, b))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, exponent: Tensor) -> Tensor:
         r"""Raise.

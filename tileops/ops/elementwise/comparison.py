@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["EqFwdOp", "GeFwdOp", "GtFwdOp", "LeFwdOp", "LtFwdOp", "NeFwdOp"]
 
 
-class EqFwdOp(Op):
+class EqFwdOp(PlainOp):
     r"""Whether each element equals another.
 
     $$
@@ -35,9 +35,6 @@ class EqFwdOp(Op):
         >>> assert torch.equal(compare(a, b), a == b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.
 
@@ -51,7 +48,7 @@ class EqFwdOp(Op):
         return self._call(input, other)
 
 
-class NeFwdOp(Op):
+class NeFwdOp(PlainOp):
     r"""Whether each element differs from another.
 
     $$
@@ -77,9 +74,6 @@ class NeFwdOp(Op):
         >>> assert torch.equal(compare(a, b), a != b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.
 
@@ -93,7 +87,7 @@ class NeFwdOp(Op):
         return self._call(input, other)
 
 
-class GtFwdOp(Op):
+class GtFwdOp(PlainOp):
     r"""Whether each element is above another.
 
     $$
@@ -119,9 +113,6 @@ class GtFwdOp(Op):
         >>> assert torch.equal(compare(a, b), a > b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.
 
@@ -135,7 +126,7 @@ class GtFwdOp(Op):
         return self._call(input, other)
 
 
-class LtFwdOp(Op):
+class LtFwdOp(PlainOp):
     r"""Whether each element is below another.
 
     $$
@@ -161,9 +152,6 @@ class LtFwdOp(Op):
         >>> assert torch.equal(compare(a, b), a < b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.
 
@@ -177,7 +165,7 @@ class LtFwdOp(Op):
         return self._call(input, other)
 
 
-class GeFwdOp(Op):
+class GeFwdOp(PlainOp):
     r"""Whether each element is not below another.
 
     $$
@@ -203,9 +191,6 @@ class GeFwdOp(Op):
         >>> assert torch.equal(compare(a, b), a >= b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.
 
@@ -219,7 +204,7 @@ class GeFwdOp(Op):
         return self._call(input, other)
 
 
-class LeFwdOp(Op):
+class LeFwdOp(PlainOp):
     r"""Whether each element is not above another.
 
     $$
@@ -244,9 +229,6 @@ class LeFwdOp(Op):
         >>> a, b = torch.arange(6).view(2, 3), torch.tensor(2)
         >>> assert torch.equal(compare(a, b), a <= b)
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Compare.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["ExpFwdOp", "Expm1FwdOp", "Log1pFwdOp", "LogFwdOp"]
 
 
-class ExpFwdOp(Op):
+class ExpFwdOp(PlainOp):
     r"""The exponential of each element.
 
     $$
@@ -35,9 +35,6 @@ class ExpFwdOp(Op):
         >>> torch.testing.assert_close(tileops.ExpFwdOp()(x), torch.exp(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the exponential.
 
@@ -50,7 +47,7 @@ class ExpFwdOp(Op):
         return self._call(input)
 
 
-class Expm1FwdOp(Op):
+class Expm1FwdOp(PlainOp):
     r"""The exponential of each element, minus one.
 
     $$
@@ -76,9 +73,6 @@ class Expm1FwdOp(Op):
         >>> torch.testing.assert_close(tileops.Expm1FwdOp()(x), torch.expm1(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the exponential minus one.
 
@@ -91,7 +85,7 @@ class Expm1FwdOp(Op):
         return self._call(input)
 
 
-class LogFwdOp(Op):
+class LogFwdOp(PlainOp):
     r"""The natural logarithm of each element.
 
     $$
@@ -117,9 +111,6 @@ class LogFwdOp(Op):
         >>> torch.testing.assert_close(tileops.LogFwdOp()(x), torch.log(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the logarithm.
 
@@ -132,7 +123,7 @@ class LogFwdOp(Op):
         return self._call(input)
 
 
-class Log1pFwdOp(Op):
+class Log1pFwdOp(PlainOp):
     r"""The natural logarithm of one plus each element.
 
     $$
@@ -157,9 +148,6 @@ class Log1pFwdOp(Op):
         >>> x = torch.randn(2, 7).abs()
         >>> torch.testing.assert_close(tileops.Log1pFwdOp()(x), torch.log1p(x))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the logarithm of one plus the input.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["CosFwdOp", "ErfFwdOp", "SigmoidFwdOp", "SinFwdOp", "TanhFwdOp"]
 
 
-class SinFwdOp(Op):
+class SinFwdOp(PlainOp):
     r"""The sine of each element, in radians.
 
     $$
@@ -34,9 +34,6 @@ class SinFwdOp(Op):
         >>> torch.testing.assert_close(tileops.SinFwdOp()(x), torch.sin(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the sine.
 
@@ -49,7 +46,7 @@ class SinFwdOp(Op):
         return self._call(input)
 
 
-class CosFwdOp(Op):
+class CosFwdOp(PlainOp):
     r"""The cosine of each element, in radians.
 
     $$
@@ -74,9 +71,6 @@ class CosFwdOp(Op):
         >>> torch.testing.assert_close(tileops.CosFwdOp()(x), torch.cos(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the cosine.
 
@@ -89,7 +83,7 @@ class CosFwdOp(Op):
         return self._call(input)
 
 
-class TanhFwdOp(Op):
+class TanhFwdOp(PlainOp):
     r"""The hyperbolic tangent of each element.
 
     $$
@@ -113,9 +107,6 @@ class TanhFwdOp(Op):
         >>> torch.testing.assert_close(tileops.TanhFwdOp()(x), torch.tanh(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the hyperbolic tangent.
 
@@ -128,7 +119,7 @@ class TanhFwdOp(Op):
         return self._call(input)
 
 
-class SigmoidFwdOp(Op):
+class SigmoidFwdOp(PlainOp):
     r"""The logistic function of each element.
 
     $$
@@ -153,9 +144,6 @@ class SigmoidFwdOp(Op):
         >>> torch.testing.assert_close(tileops.SigmoidFwdOp()(x), torch.sigmoid(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Apply the logistic function.
 
@@ -168,7 +156,7 @@ class SigmoidFwdOp(Op):
         return self._call(input)
 
 
-class ErfFwdOp(Op):
+class ErfFwdOp(PlainOp):
     r"""The error function of each element.
 
     $$
@@ -191,9 +179,6 @@ class ErfFwdOp(Op):
         >>> x = torch.randn(2, 7)
         >>> torch.testing.assert_close(tileops.ErfFwdOp()(x), torch.erf(x))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Apply the error function.

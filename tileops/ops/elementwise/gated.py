@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["GeluAndMulFwdOp", "GeluTanhAndMulFwdOp", "SiluAndMulFwdOp"]
 
 
-class SiluAndMulFwdOp(Op):
+class SiluAndMulFwdOp(PlainOp):
     r"""SwiGLU without its matrix products: SiLU of the first half of each row, times the second half.
 
     $$
@@ -36,9 +36,6 @@ class SiluAndMulFwdOp(Op):
         >>> torch.testing.assert_close(y, torch.nn.functional.silu(x[:, :8]) * x[:, 8:])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, x: Tensor) -> Tensor:
         r"""Gate.
 
@@ -51,7 +48,7 @@ class SiluAndMulFwdOp(Op):
         return self._call(x)
 
 
-class GeluAndMulFwdOp(Op):
+class GeluAndMulFwdOp(PlainOp):
     r"""GEGLU without its matrix products: exact GELU of the first half of each row, times the second half.
 
     $$
@@ -79,9 +76,6 @@ class GeluAndMulFwdOp(Op):
         >>> torch.testing.assert_close(y, torch.nn.functional.gelu(x[:, :8]) * x[:, 8:])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, x: Tensor) -> Tensor:
         r"""Gate.
 
@@ -94,7 +88,7 @@ class GeluAndMulFwdOp(Op):
         return self._call(x)
 
 
-class GeluTanhAndMulFwdOp(Op):
+class GeluTanhAndMulFwdOp(PlainOp):
     r"""GEGLU with the form of GELU that has a tanh: of the first half of each row, times the second half.
 
     $$
@@ -122,9 +116,6 @@ class GeluTanhAndMulFwdOp(Op):
         >>> gate = torch.nn.functional.gelu(x[:, :8], approximate="tanh")
         >>> torch.testing.assert_close(y, gate * x[:, 8:])
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, x: Tensor) -> Tensor:
         r"""Gate.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["BitwiseAndFwdOp", "BitwiseOrFwdOp", "BitwiseXorFwdOp", "LogicalAndFwdOp", "LogicalOrFwdOp"]
 
 
-class LogicalAndFwdOp(Op):
+class LogicalAndFwdOp(PlainOp):
     r"""Whether both elements are not zero.
 
     $$
@@ -35,9 +35,6 @@ class LogicalAndFwdOp(Op):
         >>> assert torch.equal(logical(a, b), torch.logical_and(a, b))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Combine.
 
@@ -51,7 +48,7 @@ class LogicalAndFwdOp(Op):
         return self._call(input, other)
 
 
-class LogicalOrFwdOp(Op):
+class LogicalOrFwdOp(PlainOp):
     r"""Whether any of two elements is not zero.
 
     $$
@@ -77,9 +74,6 @@ class LogicalOrFwdOp(Op):
         >>> assert torch.equal(logical(a, b), torch.logical_or(a, b))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Combine.
 
@@ -93,7 +87,7 @@ class LogicalOrFwdOp(Op):
         return self._call(input, other)
 
 
-class BitwiseAndFwdOp(Op):
+class BitwiseAndFwdOp(PlainOp):
     r"""The bitwise and of two tensors.
 
     $$
@@ -119,9 +113,6 @@ class BitwiseAndFwdOp(Op):
         >>> assert torch.equal(bitwise(a, b), a & b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Combine.
 
@@ -135,7 +126,7 @@ class BitwiseAndFwdOp(Op):
         return self._call(input, other)
 
 
-class BitwiseOrFwdOp(Op):
+class BitwiseOrFwdOp(PlainOp):
     r"""The bitwise or of two tensors.
 
     $$
@@ -161,9 +152,6 @@ class BitwiseOrFwdOp(Op):
         >>> assert torch.equal(bitwise(a, b), a | b)
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Combine.
 
@@ -177,7 +165,7 @@ class BitwiseOrFwdOp(Op):
         return self._call(input, other)
 
 
-class BitwiseXorFwdOp(Op):
+class BitwiseXorFwdOp(PlainOp):
     r"""The bitwise exclusive or of two tensors.
 
     $$
@@ -202,9 +190,6 @@ class BitwiseXorFwdOp(Op):
         >>> a, b = torch.arange(6).view(2, 3), torch.tensor([1, 2, 4])
         >>> assert torch.equal(bitwise(a, b), a ^ b)
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Combine.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["ReciprocalFwdOp", "RsqrtFwdOp", "SqrtFwdOp"]
 
 
-class SqrtFwdOp(Op):
+class SqrtFwdOp(PlainOp):
     r"""The square root of each element.
 
     $$
@@ -33,9 +33,6 @@ class SqrtFwdOp(Op):
         >>> torch.testing.assert_close(tileops.SqrtFwdOp()(x), torch.sqrt(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the square root.
 
@@ -48,7 +45,7 @@ class SqrtFwdOp(Op):
         return self._call(input)
 
 
-class RsqrtFwdOp(Op):
+class RsqrtFwdOp(PlainOp):
     r"""The reciprocal square root of each element.
 
     $$
@@ -72,9 +69,6 @@ class RsqrtFwdOp(Op):
         >>> torch.testing.assert_close(tileops.RsqrtFwdOp()(x), torch.rsqrt(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the reciprocal square root.
 
@@ -87,7 +81,7 @@ class RsqrtFwdOp(Op):
         return self._call(input)
 
 
-class ReciprocalFwdOp(Op):
+class ReciprocalFwdOp(PlainOp):
     r"""The reciprocal of each element.
 
     $$
@@ -110,9 +104,6 @@ class ReciprocalFwdOp(Op):
         >>> x = torch.randn(2, 7)
         >>> torch.testing.assert_close(tileops.ReciprocalFwdOp()(x), torch.reciprocal(x))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the reciprocal.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["BitwiseNotFwdOp", "IsfiniteFwdOp", "IsinfFwdOp", "IsnanFwdOp", "LogicalNotFwdOp"]
 
 
-class IsnanFwdOp(Op):
+class IsnanFwdOp(PlainOp):
     r"""Whether each element is NaN.
 
     $$
@@ -34,9 +34,6 @@ class IsnanFwdOp(Op):
         tensor([False,  True, False])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Test.
 
@@ -49,7 +46,7 @@ class IsnanFwdOp(Op):
         return self._call(input)
 
 
-class IsinfFwdOp(Op):
+class IsinfFwdOp(PlainOp):
     r"""Whether each element is infinite, of either sign.
 
     $$
@@ -74,9 +71,6 @@ class IsinfFwdOp(Op):
         tensor([False, False,  True])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Test.
 
@@ -89,7 +83,7 @@ class IsinfFwdOp(Op):
         return self._call(input)
 
 
-class IsfiniteFwdOp(Op):
+class IsfiniteFwdOp(PlainOp):
     r"""Whether each element is neither infinite nor NaN.
 
     $$
@@ -114,9 +108,6 @@ class IsfiniteFwdOp(Op):
         tensor([ True, False, False])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Test.
 
@@ -129,7 +120,7 @@ class IsfiniteFwdOp(Op):
         return self._call(input)
 
 
-class LogicalNotFwdOp(Op):
+class LogicalNotFwdOp(PlainOp):
     r"""Whether each element is zero.
 
     $$
@@ -154,9 +145,6 @@ class LogicalNotFwdOp(Op):
         tensor([ True, False, False])
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Negate the truth of each element.
 
@@ -169,7 +157,7 @@ class LogicalNotFwdOp(Op):
         return self._call(input)
 
 
-class BitwiseNotFwdOp(Op):
+class BitwiseNotFwdOp(PlainOp):
     r"""Each element with all its bits changed.
 
     $$
@@ -193,9 +181,6 @@ class BitwiseNotFwdOp(Op):
         >>> tileops.BitwiseNotFwdOp()(x)
         tensor([-1, -4,  0])
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Change every bit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["DivFwdOp", "FloorDivideFwdOp", "RemainderFwdOp"]
 
@@ -64,7 +64,7 @@ class DivFwdOp(Op):
         return self._call(input, other)
 
 
-class FloorDivideFwdOp(Op):
+class FloorDivideFwdOp(PlainOp):
     r"""Divides one tensor by another and rounds down.
 
     $$
@@ -93,9 +93,6 @@ class FloorDivideFwdOp(Op):
         >>> assert divide(a, b).tolist() == [3, -4, -4, 3]
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Divide.
 
@@ -109,7 +106,7 @@ class FloorDivideFwdOp(Op):
         return self._call(input, other)
 
 
-class RemainderFwdOp(Op):
+class RemainderFwdOp(PlainOp):
     r"""What division with rounding down leaves.
 
     $$
@@ -137,9 +134,6 @@ class RemainderFwdOp(Op):
         >>> a, b = torch.tensor([7, -7, 7, -7]), torch.tensor([2, 2, -2, -2])
         >>> assert remainder(a, b).tolist() == [1, 1, -1, -1]
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, other: Tensor) -> Tensor:
         r"""Take the remainder.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["CeilFwdOp", "FloorFwdOp", "RoundFwdOp", "TruncFwdOp"]
 
 
-class FloorFwdOp(Op):
+class FloorFwdOp(PlainOp):
     r"""The largest integer that is not above each element.
 
     $$
@@ -33,9 +33,6 @@ class FloorFwdOp(Op):
         >>> torch.testing.assert_close(tileops.FloorFwdOp()(x), torch.floor(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Round down.
 
@@ -48,7 +45,7 @@ class FloorFwdOp(Op):
         return self._call(input)
 
 
-class CeilFwdOp(Op):
+class CeilFwdOp(PlainOp):
     r"""The smallest integer that is not below each element.
 
     $$
@@ -73,9 +70,6 @@ class CeilFwdOp(Op):
         >>> torch.testing.assert_close(tileops.CeilFwdOp()(x), torch.ceil(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Round up.
 
@@ -88,7 +82,7 @@ class CeilFwdOp(Op):
         return self._call(input)
 
 
-class TruncFwdOp(Op):
+class TruncFwdOp(PlainOp):
     r"""The integer part of each element.
 
     $$
@@ -111,9 +105,6 @@ class TruncFwdOp(Op):
         >>> x = torch.randn(2, 7)
         >>> torch.testing.assert_close(tileops.TruncFwdOp()(x), torch.trunc(x))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Round toward zero.

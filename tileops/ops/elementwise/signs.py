@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import PlainOp
 
 __all__ = ["AbsFwdOp", "NegFwdOp", "SignFwdOp"]
 
 
-class AbsFwdOp(Op):
+class AbsFwdOp(PlainOp):
     r"""The absolute value of each element.
 
     $$
@@ -33,9 +33,6 @@ class AbsFwdOp(Op):
         >>> torch.testing.assert_close(tileops.AbsFwdOp()(x), torch.abs(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the absolute value.
 
@@ -48,7 +45,7 @@ class AbsFwdOp(Op):
         return self._call(input)
 
 
-class NegFwdOp(Op):
+class NegFwdOp(PlainOp):
     r"""The negative of each element.
 
     $$
@@ -72,9 +69,6 @@ class NegFwdOp(Op):
         >>> torch.testing.assert_close(tileops.NegFwdOp()(x), torch.neg(x))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, input: Tensor) -> Tensor:
         r"""Negate.
 
@@ -87,7 +81,7 @@ class NegFwdOp(Op):
         return self._call(input)
 
 
-class SignFwdOp(Op):
+class SignFwdOp(PlainOp):
     r"""The sign of each element.
 
     $$
@@ -110,9 +104,6 @@ class SignFwdOp(Op):
         >>> x = torch.randn(2, 7)
         >>> torch.testing.assert_close(tileops.SignFwdOp()(x), torch.sign(x))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor) -> Tensor:
         r"""Take the sign.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["MaskedFillFwdOp", "MaskedFillScalarFwdOp", "PreluFwdOp", "WhereFwdOp"]
 
 
-class WhereFwdOp(Op):
+class WhereFwdOp(PlainOp):
     r"""Chooses between two tensors.
 
     $$
@@ -35,9 +35,6 @@ class WhereFwdOp(Op):
         >>> assert torch.equal(where(a > 0, a, b), torch.where(a > 0, a, b))
     """
 
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
-
     def forward(self, condition: Tensor, input: Tensor, other: Tensor) -> Tensor:
         r"""Choose.
 
@@ -52,7 +49,7 @@ class WhereFwdOp(Op):
         return self._call(condition, input, other)
 
 
-class MaskedFillFwdOp(Op):
+class MaskedFillFwdOp(PlainOp):
     r"""Replaces masked elements by the value of a tensor.
 
     $$
@@ -78,9 +75,6 @@ class MaskedFillFwdOp(Op):
         >>> x, value = torch.randn(2, 7), torch.tensor(-1.0)
         >>> assert torch.equal(fill(x, x > 0, value), x.masked_fill(x > 0, value))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         r"""Fill.
@@ -145,7 +139,7 @@ class MaskedFillScalarFwdOp(Op):
         return self._call(input, mask)
 
 
-class PreluFwdOp(Op):
+class PreluFwdOp(PlainOp):
     r"""Leaky rectifier with learned slopes.
 
     $$
@@ -170,9 +164,6 @@ class PreluFwdOp(Op):
         >>> x, weight = torch.randn(2, 3, 5), torch.rand(3)
         >>> torch.testing.assert_close(prelu(x, weight), torch.nn.functional.prelu(x, weight))
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, input: Tensor, weight: Tensor) -> Tensor:
         r"""Rectify.

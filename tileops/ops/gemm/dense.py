@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tileops.op import Op
+from tileops.op import Op, PlainOp
 
 __all__ = ["BmmFwdOp", "GemmFwdOp"]
 
 
-class BmmFwdOp(Op):
+class BmmFwdOp(PlainOp):
     r"""Batched matrix multiplication.
 
     $$
@@ -34,9 +34,6 @@ class BmmFwdOp(Op):
         >>> a, b = torch.randn(2, 3, 64).half(), torch.randn(2, 64, 40).half()
         >>> torch.testing.assert_close(bmm(a, b), torch.bmm(a, b), rtol=1e-2, atol=1e-2)
     """
-
-    def __init__(self, *, target: str | None = None, implementation: str | None = None) -> None:
-        super().__init__(target=target, implementation=implementation)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
         r"""Multiply.
