@@ -1,6 +1,6 @@
 """What a call costs the host: the call minus the bare launch of its kernel with outputs already allocated.
 
-    python benchmarks/host_cost.py [--json FILE] [--op NAME ...] [--rounds N]
+    python benchmarks/host_cost.py [--json FILE] [--op NAME ...] [--target NAME] [--rounds N]
 
 Both are timed over the same tensors, in turn, over one length and over a thousand changing lengths, for
 warmed operators on every target of this machine. Figures are processor time of the calling thread, so that
@@ -35,6 +35,7 @@ LENGTHS = 1000
 QUEUE = 250  # calls between synchronizations; a GPU's queue holds 1024
 WIDTH = 8  # of a row: small, since the kernel's own time on a CPU is in both figures
 BASE, PER_TENSOR = 5.0, 1.0  # the target, in us
+DEVICES = ("cpu", "cpu"), ("cuda", "hopper")
 
 Tensors = tuple[torch.Tensor, ...]
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -199,11 +200,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     operators = [name for name in cases("cpu") if name in tileops.__all__]
     parser = argparse.ArgumentParser(description="Host cost of a call, in us.")
     parser.add_argument("--op", nargs="+", choices=operators, default=operators, metavar="NAME")
+    parser.add_argument("--target", choices=targets.names, help="default: every target of this machine")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    devices = [d for d, t in (("cpu", "cpu"), ("cuda", "hopper")) if targets.get(t).unavailable() is None]
+    wanted = [options.target] if options.target else targets.names
+    missing = {target: targets.get(target).unavailable() for target in wanted}
+    devices = [device for device, target in DEVICES if target in wanted and missing[target] is None]
+    if not devices:
+        parser.error("; ".join(f"the target {target} cannot run here: {why}" for target, why in missing.items()))
     print(HEAD)
     found = []
     gc.collect()
