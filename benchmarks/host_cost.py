@@ -209,7 +209,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = {target: targets.get(target).unavailable() for target in wanted}
     devices = [device for device, target in DEVICES if target in wanted and missing[target] is None]
     if not devices:
-        parser.error("; ".join(f"the target {target} cannot run here: {why}" for target, why in missing.items()))
+        parser.error(
+            "; ".join(f"the target {target} cannot run here: {why}" for target, why in missing.items())
+        )
     print(HEAD)
     found = []
     gc.collect()
