@@ -93,9 +93,22 @@ def _fixed_dimensions(call: Call, items: tuple[Item, ...], tied: set[str]) -> It
     for item in items:
         value = item.expression.evaluate(call.bound.variables)
         width = len(value) if item.splat else 1
-        if item.name is None or item.name in tied:
+        if item.name in tied or (item.name is None and not _any_size(call, item, tied)):
             yield from range(d, d + width)
         d += width
+
+
+def _any_size(call: Call, item: Item, tied: set[str]) -> bool:
+    """Whether the dimension is what determines a size, as N+1 offsets do where nothing else has N."""
+    names, variables = set(item.expression.names), call.bound.variables
+    if item.splat or len(names) != 1 or names & (tied | set(call.spec.let)):
+        return False
+    (name,) = names
+    at = f"n_{name}"  # numbers among the variables
+    if at not in variables:
+        return False
+    size, longer = (item.expression.evaluate({**variables, at: variables[at] + k}) for k in (0, 1))
+    return bool(longer == size + 1)
 
 
 def _other_dtypes(call: Call, name: str) -> list[str]:
