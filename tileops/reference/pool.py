@@ -27,18 +27,22 @@ max_pool3d_indices = partial(_pooled, F.max_pool3d, True)
 
 
 def adaptive_avg_pool2d(input: Tensor, *, output_size: Any) -> Tensor:
-    """Averages over a grid; `None` is the size of the input."""
-    return F.adaptive_avg_pool2d(input.double(), _grid(input, output_size))
+    """Averages over a grid; `None` is the size of the input.
+
+    On the CPU, as the maxima: on a GPU, PyTorch takes where a window begins from products of 32 bits.
+    """
+    return F.adaptive_avg_pool2d(input.double().cpu(), _grid(input, output_size)).to(input.device)
 
 
 def adaptive_max_pool2d(input: Tensor, *, output_size: Any) -> Tensor:
     """Largest values over a grid."""
-    return F.adaptive_max_pool2d(input.double(), _grid(input, output_size))
+    return F.adaptive_max_pool2d(input.double().cpu(), _grid(input, output_size)).to(input.device)
 
 
 def adaptive_max_pool2d_indices(input: Tensor, *, output_size: Any) -> tuple[Tensor, Tensor]:
     """Largest values over a grid, and where they stand."""
-    return F.adaptive_max_pool2d(input.double(), _grid(input, output_size), return_indices=True)
+    found = F.adaptive_max_pool2d(input.double().cpu(), _grid(input, output_size), return_indices=True)
+    return found[0].to(input.device), found[1].to(input.device)
 
 
 def _grid(input: Tensor, output_size: Any) -> tuple[int, int]:
