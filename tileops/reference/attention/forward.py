@@ -239,7 +239,8 @@ def fp8_lightning_indexer(
     q, scale = _e4m3(index_q.float()).unflatten(2, (groups, -1)), index_k_scale
     k = index_k.double()
     if index_k.dtype is not torch.float8_e4m3fn:
-        scale = index_k.float().abs().amax(-1).clamp(min=1e-4) / 448.0
+        amax = index_k.float().abs().amax(-1).clamp(min=1e-4)
+        scale = (amax.double() / 448.0).float()  # the quotient: in float32, a GPU takes 1 / 448 times it
         k = _e4m3(index_k.float() / scale[..., None])
     out = torch.full((batch, rows, columns, groups), -torch.inf, dtype=torch.float64, device=k.device)
     key, step = torch.arange(columns, device=k.device), 64  # products of all heads are many times the logits
