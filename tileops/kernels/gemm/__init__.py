@@ -11,7 +11,12 @@ from tileops.kernels.gemm.fp8 import (
     gemm_fp8_swapped,
 )
 from tileops.kernels.gemm.grouped import grouped_gemm_columns, grouped_gemm_general, grouped_gemm_rows
-from tileops.kernels.gemm.w4a16 import gemm_w4a16_few, gemm_w4a16_general, gemm_w4a16_many
+from tileops.kernels.gemm.w4a16 import (
+    gemm_w4a16_few,
+    gemm_w4a16_gemv,
+    gemm_w4a16_general,
+    gemm_w4a16_many,
+)
 
 __all__ = [
     "bmm_fp8_general",
@@ -28,6 +33,7 @@ __all__ = [
     "gemm_swapped",
     "gemm_tma",
     "gemm_w4a16_few",
+    "gemm_w4a16_gemv",
     "gemm_w4a16_general",
     "gemm_w4a16_many",
     "grouped_gemm_columns",

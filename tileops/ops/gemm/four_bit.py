@@ -28,9 +28,8 @@ class GemmW4A16FwdOp(Op):
         CallError: An argument breaks the specification below; the message names it.
 
     Numerics:
-        $q - z$ is exact in float16, tensor cores sum exact products of a step of up to 128 elements in
-        float32, and its scale applies to that sum in float32. There is one rounding, at the store. Two runs
-        are bitwise equal.
+        $q - z$ is exact. Its products with $x$ are summed in float32, 32 to 128 of a group at a time, and the
+        scale applies to each sum in float32. There is one rounding, at the store. Two runs are bitwise equal.
 
     Source:
         Frantar et al., [MARLIN: Mixed-Precision Auto-Regressive Parallel Inference on Large Language
