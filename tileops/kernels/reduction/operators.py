@@ -15,7 +15,7 @@ import torch
 
 from tileops.kernels.elements import FLOATS, FLUSH, ITEM_SIZE, UNCHECKED
 
-F32, I32, I64 = "float32", "int32", "int64"
+F32, I32, I64, U32 = "float32", "int32", "int64", "uint32"
 LOG2E = math.log2(math.e)
 UNCHECKED_FLUSH = {**UNCHECKED, **FLUSH}
 Parts = tuple[Any, ...]
@@ -248,16 +248,18 @@ OPERATORS: dict[str, Callable[[str], Reduction]] = {
 def _flags(dtype: str) -> tuple[Callable[[Any], Any], Any]:
     """A word to the lowest bits of those of its elements that are not 0, and the lowest bits of all.
 
-    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts.
+    Without its highest bit an element is not 0 just when it carries into that bit; of integers it counts. The
+    sum is unsigned: CUDA takes one of positive integers to be positive, and so its highest bit to be 0.
     """
     bits = 8 * ITEM_SIZE[dtype]
     low = sum(1 << (bits * n) for n in range(32 // bits))
-    rest = T.int32(low * ((1 << (bits - 1)) - 1))
+    rest = T.cast(low * ((1 << (bits - 1)) - 1), U32)
 
     def flags(v: Any) -> Any:
+        v = T.cast(v, U32)
         carried = T.bitwise_and(v, rest) + rest
         high = carried if dtype in FLOATS else T.bitwise_or(carried, v)
-        return T.bitwise_and(T.shift_right(high, bits - 1), T.int32(low))
+        return T.cast(T.bitwise_and(T.shift_right(high, T.cast(bits - 1, U32)), T.cast(low, U32)), I32)
 
     return flags, T.int32(low)
 
