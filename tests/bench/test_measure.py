@@ -11,6 +11,7 @@ import torch
 
 from tileops.bench import check, inputs
 from tileops.bench.measure import Settings, measure
+from tileops.bench.parts import parts
 from tileops.bench.peer import Call, Peer, Unserved, peers
 from tileops.bench.plan import Case, cases
 from tileops.spec import all_specs, load
@@ -136,13 +137,44 @@ def test_peers_of_torch_compute_what_the_oracle_says(op: str) -> None:
     assert checked
 
 
-def test_an_oracle_in_parts_is_the_whole_one() -> None:
-    spec = load("GroupedQueryAttentionDenseFwdOp")
-    case = next(case for case in cases(spec, "cpu", small=True) if case.bound.shapes["q"][0] == 2)  # type: ignore[index]
-    first = inputs.make(case, "cpu")
-    whole = check.oracle_outputs(check.oracle(spec), case.params, list(spec.inputs), first, ())
-    (parts,) = check.reference(case, first)
-    assert torch.equal(parts, whole[0])
+ATTENTION = [name for name in IMPLEMENTED if load(name).family == "attention"]
+
+
+@pytest.mark.parametrize("op", ATTENTION)
+def test_an_oracle_in_parts_is_the_whole_one(op: str) -> None:
+    """A head at a time, or a group of them where outputs belong to it."""
+    spec = load(op)
+    for case in cases(spec, "cpu", small=True):
+        first = inputs.make(case, "cpu")
+        found = check.oracle(spec)(*first, **case.params)
+        whole = check.outputs(found)[: len(spec.returned)]
+        for part, want in zip(check.reference(case, first), whole, strict=True):
+            assert part.dtype is want.dtype and torch.allclose(
+                part, want, rtol=1e-12, atol=1e-14, equal_nan=True
+            ), case.key
+
+
+def test_heads_of_large_attention_are_computed_one_at_a_time() -> None:
+    """Of a matrix of 32768 scores a side in float64 only a few fit a device."""
+    for op in ATTENTION:
+        for case in cases(load(op), "hopper", small=False):
+            found = parts(case)
+            if op == "FP8LightningIndexerFwdOp":  # sums over heads, and takes some queries at a time
+                assert found == []
+                continue
+            heads = case.bound.names["H"]
+            groups = case.bound.names.get("H_kv", heads)
+            assert len(found) == (groups if op.endswith("BwdOp") else heads)
+            for shape, *cuts in _by_slot(case, found):
+                covered = sorted({head for cut in cuts for head in range(cut.start, cut.start + cut.length)})
+                assert covered == list(range(shape[cuts[0].axis]))
+
+
+def _by_slot(case: Case, found: list[Any]) -> Any:
+    """The shape of each tensor that is cut, and its cuts."""
+    shapes = [*case.bound.shapes.values(), *(case.bound.outputs[name] for name in case.spec.returned)]
+    rows = zip(shapes, *([*part.inputs, *part.outputs] for part in found), strict=True)
+    return [row for row in rows if row[1] is not None]
 
 
 def test_peers_are_named_and_serve_operators_that_exist() -> None:

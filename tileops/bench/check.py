@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from tileops.bench.inputs import Inputs
+from tileops.bench.parts import Cut, parts
 from tileops.bench.plan import Case
 from tileops.compiled import DTYPE
 from tileops.testing import measure, oracle
@@ -28,9 +29,6 @@ EIGHT_BIT: Mapping[str, float] = {"FP8LightningIndexerFwdOp": 2.0**-9}
 RANDOM = ("DropoutFwdOp",)
 """Operators whose peers draw random numbers of their own: what both kept is compared, and how much."""
 
-SPLIT: Mapping[str, tuple[str, ...]] = {"GroupedQueryAttentionDenseFwdOp": ("q", "k", "v")}
-"""Operators whose oracle needs more memory than a device has: inputs to take by entries of the first axis."""
-
 
 class WrongResult(Exception):
     """A result that is not the oracle's; the text says how far it is."""
@@ -42,28 +40,23 @@ def outputs(result: Any) -> tuple[Tensor, ...]:
 
 
 def reference(case: Case, inputs: Inputs) -> tuple[Tensor, ...]:
-    """The oracle's outputs."""
-    return oracle_outputs(
-        oracle(case.spec), case.params, list(case.spec.inputs), inputs, SPLIT.get(case.spec.name, ())
-    )
-
-
-def oracle_outputs(
-    function: Any, params: Mapping[str, Any], names: Sequence[str], inputs: Inputs, split: Sequence[str]
-) -> tuple[Tensor, ...]:
-    """The outputs of an oracle, whole or one entry of the first axis after the other."""
-    call = functools.partial(function, **params)
-    if not split:
+    """The oracle's outputs, of a call that can be cut one part after the other."""
+    call = functools.partial(oracle(case.spec), **case.params)
+    cuts = parts(case)
+    if not cuts:
         return outputs(call(*inputs))
-    size = next(len(t) for name, t in zip(names, inputs, strict=True) if name in split and t is not None)
-    parts = []
-    for n in range(size):
-        part = [
-            t[n : n + 1] if t is not None and name in split else t
-            for name, t in zip(names, inputs, strict=True)
-        ]
-        parts.append(outputs(call(*part)))
-    return tuple(torch.cat(pieces) for pieces in zip(*parts, strict=True))
+    count = len(case.spec.returned)  # an oracle also returns what is written
+    made = [
+        outputs(call(*(taken(t, cut) for t, cut in zip(inputs, part.inputs, strict=True))))[:count]
+        for part in cuts
+    ]
+    joined = zip(cuts[0].outputs, zip(*made, strict=True), strict=True)
+    return tuple(torch.cat(pieces, cut.axis) for cut, pieces in joined)
+
+
+def taken(tensor: Tensor | None, cut: Cut | None) -> Tensor | None:
+    """What a part takes of a tensor."""
+    return tensor if tensor is None or cut is None else tensor.narrow(*cut)
 
 
 def error(case: Case, result: Any, want: tuple[Tensor, ...]) -> float:

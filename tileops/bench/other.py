@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tileops.bench.check import SPLIT
+from tileops.bench.parts import parts
 from tileops.bench.plan import Case
 from tileops.compiled import dtype_name
 from tileops.testing import oracle
@@ -90,7 +90,7 @@ def _row(number: int, case: Case) -> dict[str, Any]:
         "made": [n for n, member in spec.inputs.items() if member.make is not None],
         "outputs": [dtypes[n] for n in spec.returned],
         "oracle": [inspect.getfile(oracle(spec)), spec.torch_name],
-        "split": list(SPLIT.get(spec.name, ())),
+        "parts": [[part.inputs, part.outputs] for part in parts(case)],
         "bytes": case.cost.bytes,
     }
 

@@ -103,17 +103,14 @@ def _error(row: dict[str, Any], work: dict[str, Any], params: Any, first: list[A
     oracle = functools.partial(getattr(load(work["package"], file), name), **params)
     mine = (got,) if isinstance(got, torch.Tensor) else tuple(got)
     worst = 0.0
-    for entry in range(first[0].shape[0]) if row["split"] else [None]:
-        part = [
-            t if entry is None or t is None or n not in row["split"] else t[entry : entry + 1]
-            for n, t in zip(row["inputs"], first, strict=True)
-        ]
-        result = oracle(*part)
+    whole = [None] * len(first), [None] * len(row["outputs"])
+    for inputs, outputs in row["parts"] or [whole]:
+        result = oracle(*(_taken(t, cut) for t, cut in zip(first, inputs, strict=True)))
         want = result if isinstance(result, tuple) else (result,)
         if len(mine) < len(want):
             raise ValueError(f"{len(mine)} outputs, but the operator has {len(want)}")
-        for ours, theirs, dtype in zip(mine[: len(want)], want, row["outputs"], strict=True):
-            piece = ours if entry is None else ours[entry : entry + 1]
+        for ours, theirs, dtype, cut in zip(mine[: len(want)], want, row["outputs"], outputs, strict=True):
+            piece = _taken(ours, cut)
             if piece.shape != theirs.shape or piece.dtype is not getattr(torch, dtype):
                 raise ValueError(f"an output is {piece.dtype} of shape {tuple(piece.shape)}")
             relative = compare.measure(piece, theirs).relative
@@ -122,6 +119,11 @@ def _error(row: dict[str, Any], work: dict[str, Any], params: Any, first: list[A
                 raise ValueError(f"a relative error of {relative:.3g}")
             worst = max(worst, relative)
     return worst
+
+
+def _taken(tensor: Any, cut: list[int] | None) -> Any:
+    """What a part takes of a tensor."""
+    return tensor if tensor is None or cut is None else tensor.narrow(*cut)
 
 
 if __name__ == "__main__":
