@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from tileops.bench import check, inputs
+from tileops.bench.forward import forward_key
 from tileops.bench.measure import Settings, measure
 from tileops.bench.parts import parts
 from tileops.bench.peer import Call, Peer, Unserved, peers
 from tileops.bench.plan import Case, cases
+from tileops.reference.attention import attend
 from tileops.spec import all_specs, load
 
 SETTINGS = Settings("cpu", rounds=2, seconds=1e-5)
@@ -175,6 +177,32 @@ def _by_slot(case: Case, found: list[Any]) -> Any:
     shapes = [*case.bound.shapes.values(), *(case.bound.outputs[name] for name in case.spec.returned)]
     rows = zip(shapes, *([*part.inputs, *part.outputs] for part in found), strict=True)
     return [row for row in rows if row[1] is not None]
+
+
+@pytest.mark.parametrize("op", ["MultiHeadAttentionBwdOp", "GroupedQueryAttentionBwdOp"])
+def test_a_backward_gets_what_its_forward_computed(op: str) -> None:
+    for case in cases(load(op), "cpu", small=True):
+        q, k, v, o, _, lse = inputs.make(case, "cpu")
+        assert q is not None and k is not None and v is not None and o is not None and lse is not None
+        want, sums = attend(q, k, v, **case.params)
+        torch.testing.assert_close(o.double(), want, rtol=2**-7, atol=2**-7)
+        torch.testing.assert_close(lse.double(), sums, rtol=1e-4, atol=1e-4)
+        key = forward_key(case, "cpu")
+        assert key is not None and key.op == op.replace("Bwd", "Fwd")
+
+
+def test_statistics_of_training_are_the_forwards_and_others_are_random() -> None:
+    for case in cases(load("BatchNormBwdOp"), "cpu", small=True):
+        names = dict(zip(case.spec.inputs, inputs.make(case, "cpu"), strict=True))
+        x, mean = names["x"], names["mean"]
+        assert x is not None and mean is not None
+        computed = torch.allclose(mean.double(), x.double().transpose(0, 1).flatten(1).mean(1), atol=1e-4)
+        assert computed == case.params["training"]
+        assert (forward_key(case, "cpu") is not None) == case.params["training"]
+
+
+def test_an_operator_that_is_no_backward_has_no_forward() -> None:
+    assert forward_key(softmax_case(), "cpu") is None
 
 
 def test_peers_are_named_and_serve_operators_that_exist() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from tileops.bench.forward import from_forward
 from tileops.bench.plan import Case
 from tileops.compiled import DTYPE
 from tileops.testing import laid_out, make_inputs
@@ -15,7 +16,10 @@ Inputs = list[Tensor | None]
 
 
 def make(case: Case, device: str, seed: int = 0) -> Inputs:
-    """Random inputs, made on the device: normal floats; index tensors as the manifest's makers have them."""
+    """Random inputs, made on the device: normal floats; index tensors as the manifest's makers have them.
+
+    What a backward operator takes of its forward's outputs is what the forward computes of the others.
+    """
     generator = torch.Generator(device).manual_seed(seed)
     members = case.spec.inputs
     drawn = {
@@ -34,7 +38,8 @@ def make(case: Case, device: str, seed: int = 0) -> Inputs:
             out.append(laid_out(tensor, name, case.bound))
         else:
             out.append(made[n])
-    return out
+    computed = from_forward(case, dict(zip(members, out, strict=True)))
+    return [computed.get(name, tensor) for name, tensor in zip(members, out, strict=True)]
 
 
 def call_bytes(case: Case) -> int:

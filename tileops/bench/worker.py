@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tileops.bench import ceilings, machine, other
+from tileops.bench.forward import forward_key
 from tileops.bench.measure import DeviceLost, Settings
 from tileops.bench.peer import Peer, peers
 from tileops.bench.plan import Case, cases
@@ -170,6 +171,7 @@ def _compile_ahead(
     target = "cpu" if options.device == "cpu" else "hopper"
     say(f"compiling ahead: the programs of {len(todo)} cases")
     keys = {make_key(case.spec, case.chosen(target), case.facts, target): None for case in todo}
+    keys |= {key: None for case in todo if (key := forward_key(case, target)) is not None}
     build_keys(list(keys), jobs)
     counts = {op: len(found) for op, found in session.cases.items() if any(c.spec.name == op for c in todo)}
     served = [
