@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import tilelang.language as T
 
 F32 = "float32"
+SCALES = 32  # TMA writes to multiples of 128 bytes of shared memory, also where a tile needs fewer scales
 
 
 class Tile(NamedTuple):
@@ -89,8 +90,8 @@ def allocate(kind: Operands, tile: Tile, dtype: str | None = None) -> Chip:
     return Chip(
         T.alloc_shared((depth, rows) if kind.trans_a else (rows, depth), dtype),
         T.alloc_shared((cols, depth) if kind.trans_b else (depth, cols), dtype),
-        T.alloc_shared((rows,), F32) if kind.blocks else None,
-        T.alloc_shared((cols,), F32) if kind.blocks else None,
+        T.alloc_shared((max(rows, SCALES),), F32) if kind.blocks else None,
+        T.alloc_shared((max(cols, SCALES),), F32) if kind.blocks else None,
         T.alloc_fragment((rows, cols), F32),
         T.alloc_fragment((rows, cols), F32) if kind.promoted else None,
     )
@@ -143,8 +144,8 @@ def multiply(A, B, scales, chip, at, row, col, first, steps, kind, tile, guarded
             for i in T.Parallel(tile.cols):
                 chip.scale_b[i] = scales[1][col + i, first + ko]
         elif kind.blocks:
-            T.copy(scales[0][first + ko, row : row + tile.rows], chip.scale_a)
-            T.copy(scales[1][first + ko, col : col + tile.cols], chip.scale_b)
+            T.copy(scales[0][first + ko, row : row + max(tile.rows, SCALES)], chip.scale_a)
+            T.copy(scales[1][first + ko, col : col + max(tile.cols, SCALES)], chip.scale_b)
         T.gemm(
             chip.a,
             chip.b,
