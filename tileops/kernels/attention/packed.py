@@ -81,15 +81,21 @@ def tiling(cached: bool = False) -> Any:
 
 @T.macro
 def packed_tile(Q, K, V, Tiles, O, hq, y, window, scale, factors, plan):
-    """A tile of queries of one head of a request; late ones start first."""
-    bm, width, d, tma = plan.rows, plan.width, Q.shape[2], plan.stages > 0
-    sq = T.alloc_shared((bm, width), plan.types[0])
+    """A tile of queries of one head of a request; late ones start first, those without a row end at once.
+
+    Whole tiles leave through shared memory, as those of dense sequences do.
+    """
+    bm, width, tma = plan.rows, plan.width, plan.stages > 0
+    sq, out = T.alloc_shared((bm, width), plan.types[0]), T.alloc_shared((bm, width), O.dtype)
     o = T.alloc_fragment((bm, width), F32)
     top, total = T.alloc_fragment((bm,), F32), T.alloc_fragment((bm,), F32)
     hk = T.truncdiv(hq, T.truncdiv(Q.shape[1], K.shape[1]))
     slot = Tiles.shape[0] - 1 - y
     row, rows, request = Tiles[slot, 0], Tiles[slot, 1], Tiles[slot, 5]
     k0, keys, place = Tiles[slot, 2], Tiles[slot, 3], Tiles[slot, 4]
+    if plan.turns:
+        if rows == 0:
+            T.thread_return()
     mask = Mask(place, 0, 1, keys, window[0], window[1])
     begin, steps = span(mask, plan.keys, T.max(rows, 1))
     inner, unit = units(scale, factors, request, hk)
@@ -97,8 +103,21 @@ def packed_tile(Q, K, V, Tiles, O, hq, y, window, scale, factors, plan):
     packed_rows(Q, sq, (row, hq), 0, bm, width, tma)
     attend(packed_rows, K, V, (k0, hk), sq, o, top, total, mask, here, plan, begin, steps)
     normalize(o, top, total, scale.factor, unit, bm, width)
+    if plan.turns:
+        if rows == bm:
+            T.copy(o, out)
+            T.copy(out, O[row : row + bm, hq, 0:width])
+        else:
+            store_some(o, O, row, rows, hq, bm, width)
+    else:
+        store_some(o, O, row, rows, hq, bm, width)
+
+
+@T.macro
+def store_some(o, O, row, rows, hq, bm, width):
+    """The first rows of a tile alone: those behind are of another request."""
     for i, j in T.Parallel(bm, width):
-        if (i < rows) and (j < d):
+        if (i < rows) and (j < O.shape[2]):
             O[row + i, hq, j] = o[i, j]
 
 
