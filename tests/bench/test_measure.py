@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -48,11 +49,30 @@ def later(call: Call) -> Any:
     def run(x: torch.Tensor) -> torch.Tensor:
         run.left -= 1  # type: ignore[attr-defined]
         if run.left < 0:  # type: ignore[attr-defined]
-            raise MemoryError("no more")
+            raise ValueError("no more")
         return right(x)
 
     run.left = 2  # type: ignore[attr-defined]
     return run
+
+
+def large(calls: int) -> Callable[[Call], Any]:
+    """Runs out of memory after some calls, wrapped as a compiler does."""
+
+    def make(call: Call) -> Any:
+        left = iter(range(calls))
+
+        def run(x: torch.Tensor) -> torch.Tensor:
+            if next(left, None) is None:
+                try:
+                    raise torch.OutOfMemoryError("512 GiB")
+                except torch.OutOfMemoryError as error:
+                    raise RuntimeError("backend") from error
+            return right(x)
+
+        return run
+
+    return make
 
 
 def in_place(call: Call) -> Any:
@@ -68,6 +88,8 @@ PEERS = [
     peer("raises", raises),
     peer("unserved", unserved),
     peer("later", later),
+    peer("large", large(0)),
+    peer("large later", large(4)),
     peer("in place", in_place, ("input",)),
     Peer("elsewhere", devices=("cpu",)),
 ]
@@ -88,12 +110,41 @@ def test_every_way_of_a_peer_is_in_the_row() -> None:
     assert "torch.float64" in times["dtype"]["failed"]
     assert times["raises"]["failed"].startswith("RuntimeError: no kernel for this (test_measure.py:")
     assert times["unserved"] == {"unserved": "rows of 8 only"}
-    assert "MemoryError: no more" in times["later"]["failed"]
+    assert "ValueError: no more" in times["later"]["failed"]
+    for name in ("large", "large later"):
+        assert times[name]["unserved"].startswith("it needs more memory than there is: RuntimeError: backend")
+        assert not {"failed", "us"} & set(times[name]), "it is no problem of the row"
     assert not any("us" in times[name] for name in ("wrong", "nan", "shape", "dtype", "raises", "later"))
     assert "elsewhere" not in times
     assert row["implementation"] == "rows"
     assert (row["flops"], row["bytes"]) == (5 * 384, 2 * 2 * 384)
     assert {op for op, _, _ in noted} == {"SoftmaxFwdOp"}
+
+
+def test_memory_of_what_an_implementation_computed_is_not_kept() -> None:
+    """Neither by what raised, nor by those that are timed later."""
+    seen: list[weakref.ref[torch.Tensor]] = []
+
+    def fails(call: Call) -> Any:
+        def run(x: torch.Tensor) -> torch.Tensor:
+            scores = x @ x.mT
+            seen.append(weakref.ref(scores))
+            raise RuntimeError("no more")
+
+        return run
+
+    def looks(call: Call) -> Any:
+        def run(x: torch.Tensor) -> torch.Tensor:
+            gone.append(all(ref() is None for ref in seen))
+            made = right(x)
+            seen.append(weakref.ref(made))
+            return made
+
+        return run
+
+    gone: list[bool] = []
+    measure(softmax_case(), [peer("fails", fails), peer("looks", looks)], SETTINGS)
+    assert len(seen) > 2 and all(gone)
 
 
 def test_what_ended_an_earlier_process_is_left_out() -> None:

@@ -175,7 +175,7 @@ def test_rounds_go_forward_and_backward_and_a_failure_stops_only_its_own() -> No
     assert "".join(order) == "abc" + "cba" + "ab"
     assert noted == order
     assert times["a"] == (2.0, 1.0, 9.0, 3)
-    assert failed == {"c": "RuntimeError: out of memory"}
+    assert str(failed["c"]) == "out of memory" and set(failed) == {"c"}
     assert set(times) == {"a", "b"}
 
 

@@ -69,6 +69,7 @@ def measure(case: Case, peers: Sequence[Peer], settings: Settings) -> dict[str, 
         except Exception as error:  # noqa: BLE001  a case that fails is a row with its error
             row["error"] = _text(error)
             _require_device(settings, "the case")
+    _free(settings.device)
     ours = row["times"].get(OURS, {})
     if "failed" in ours:
         row["error"] = ours["failed"]
@@ -88,14 +89,14 @@ def _fill(row: dict[str, Any], case: Case, peers: Sequence[Peer], settings: Sett
         settings.note(case.spec.name, case.key, name)
         try:
             call = make()
-            result = call(*inputs.copies(first, writes))
-            times[name] = {"error": check.error(case, result, want)}
+            times[name] = {"error": check.error(case, call(*inputs.copies(first, writes)), want)}
             found[name] = Candidate(call, writes)
         except Unserved as reason:
             times[name] = {"unserved": str(reason)}
         except Exception as error:  # noqa: BLE001  a peer that raises is named in the row, and the others go on
-            times[name] = {"failed": _text(error)}
+            times[name] = _failed(name, error)
             _require_device(settings, name)
+        _free(settings.device)
     del want
     _time(times, case, found, first, settings)
 
@@ -130,13 +131,14 @@ def _time(
         try:
             timers[name] = timing.timer(candidate.call, own, plan, settings.device)
         except Exception as error:  # noqa: BLE001  as above
-            times[name]["failed"] = _text(error)
+            times[name] |= _failed(name, error)
             _require_device(settings, name)
+            _free(settings.device)
     measured, failed = timing.interleave(
         timers, plan, lambda name: settings.note(case.spec.name, case.key, name)
     )
-    for name, text in failed.items():
-        times[name]["failed"] = text
+    for name, error in failed.items():
+        times[name] |= _failed(name, error)
         _require_device(settings, name)
     for name, taken in measured.items():
         times[name] = {**taken._asdict(), "timer": timers[name].kind, "cold": cold, **times[name]}
@@ -150,10 +152,32 @@ def _sets(
     """Argument lists to go through, a buffer to flush the cache with or `None`, and in words which it is."""
     if device == "cpu":
         return [first, inputs.make(case, device, 1)], None, "not cold"
-    torch.cuda.empty_cache()  # what the oracle took
+    _free(device)  # what the oracle took
     cache = torch.cuda.get_device_properties(0).L2_cache_size
     count, flush, words = timing.cold(inputs.call_bytes(case), cache, device)
     return [first] + [inputs.make(case, device, n) for n in range(1, count)], flush, words
+
+
+def _free(device: str) -> None:
+    """Give memory back that nobody uses: a later call may need it in one piece."""
+    if device == "cuda":
+        torch.cuda.empty_cache()
+
+
+def _failed(name: str, error: Exception) -> dict[str, Any]:
+    """What a row says of an implementation that raised; a peer that lacks memory does not serve the row."""
+    text = _text(error)
+    traceback.clear_frames(error.__traceback__)  # they hold what it computed until then
+    if name != OURS and _out_of_memory(error):
+        return {"unserved": f"it needs more memory than there is: {text}"}
+    return {"failed": text}
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether memory was short, also where a compiler wraps the error."""
+    if error is None or isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return error is not None
+    return _out_of_memory(error.__cause__ or error.__context__)
 
 
 def _require_device(settings: Settings, name: str) -> None:

@@ -67,7 +67,7 @@ def measure(row: dict[str, Any], work: dict[str, Any], timing: Any) -> dict[str,
     timer = timing.timer(op, sets, plan, device)
     times, failed = timing.interleave({"": timer}, plan, lambda _: None)
     if failed:
-        return {"failed": failed[""], "error": error}
+        return {"failed": f"{type(failed['']).__name__}: {failed['']}", "error": error}
     why = {"why": timer.why} if hasattr(timer, "why") else {}
     return {
         **times[""]._asdict(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -82,20 +83,22 @@ def timer(call: Function, sets: Sequence[Sequence[Any]], plan: Plan, device: str
     try:
         return _Graph(call, sets, plan)
     except Exception as error:  # noqa: BLE001  what a library does inside a capture is not ours to know
-        torch.cuda.synchronize()
-        return _Events(call, sets, plan, str(error).partition("\n")[0])
+        why = str(error).partition("\n")[0]
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()  # what the broken capture took
+    return _Events(call, sets, plan, why)
 
 
 def interleave(
     timers: Mapping[str, Timer], plan: Plan, note: Callable[[str], None]
-) -> tuple[dict[str, Times], dict[str, str]]:
+) -> tuple[dict[str, Times], dict[str, Exception]]:
     """Measure all implementations in turn, forward and backward, and so on.
 
     Returns:
-        The times by name, and for those that raised the reason.
+        The times by name, and for those that raised the error.
     """
     samples: dict[str, list[float]] = {name: [] for name in timers}
-    failed: dict[str, str] = {}
+    failed: dict[str, Exception] = {}
     for n in range(plan.rounds):
         for name in list(timers) if n % 2 == 0 else list(timers)[::-1]:
             if name in failed:
@@ -104,7 +107,8 @@ def interleave(
             try:
                 samples[name].append(timers[name].measure())
             except Exception as error:  # noqa: BLE001  it is recorded, and the others go on
-                failed[name] = f"{type(error).__name__}: {error}"
+                traceback.clear_frames(error.__traceback__)  # what it computed until then takes memory
+                failed[name] = error
     return {name: summary(found) for name, found in samples.items() if found and name not in failed}, failed
 
 
