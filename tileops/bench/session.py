@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from tileops.bench.plan import Case
 from tileops.bench.results import OURS, Results, derive, problems, shorten
 from tileops.provenance import kernel_hash
 
-__all__ = ["Session", "line", "now"]
+__all__ = ["Session", "line", "now", "remaining"]
+
+LATEST = 9  # cases whose times tell how long the others take
 
 
 @dataclass
@@ -46,15 +49,17 @@ class Session:
         todo = self.todo()
         if not todo:
             self.say("everything is measured; --again measures it again")
-        started = time.monotonic()
+        taken: list[float] = []
         for n, case in enumerate(todo):
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.say(f"the time is up: {len(todo) - n} cases are left; the same command continues")
                 return False
+            started = time.monotonic()
             row = measure(case, self.peers, self.settings)
             self.store(case, row)
-            left = (time.monotonic() - started) / (n + 1) * (len(todo) - n - 1)
-            self.say(f"[{n + 1}/{len(todo)}] {line(case.spec.name, row)}   {_clock(left)} left")
+            taken.append(time.monotonic() - started)
+            left = remaining(taken, len(todo) - n - 1)
+            self.say(f"[{n + 1}/{len(todo)}] {line(case.spec.name, row)}   {left} left")
             self._report(row)
         return True
 
@@ -110,5 +115,7 @@ def line(op: str, row: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def _clock(seconds: float) -> str:
+def remaining(taken: Sequence[float], cases: int) -> str:
+    """How long so many cases take if they are like the latest ones: the first ones of a run compile."""
+    seconds = statistics.median(taken[-LATEST:]) * cases
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
