@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +95,9 @@ class Run:
         self.folder = folder
         self.said: list[str] = []
 
-    def __call__(self, *more: str, blamed: Any = (), started: str | None = None) -> int:
+    def __call__(self, *more: str, blamed: Any = (), started: str | None = None, began: float = 0.0) -> int:
         journal = self.folder / "journal.json"
-        state = {"blamed": list(blamed), "current": None, "started": started, "began": 0.0}
+        state = {"blamed": list(blamed), "current": None, "started": started, "began": began}
         journal.write_text(json.dumps(state))
         options = cli._parser().parse_args(
             [*BASE, "--out", str(self.folder / "out"), *more, "--journal", str(journal)]
@@ -171,6 +172,35 @@ def test_faster_than_light_ends_with_code_1(run: Run, monkeypatch: pytest.Monkey
 def test_time_that_is_up_keeps_what_is_measured(run: Run) -> None:
     assert run("--minutes", "1") == 1, "the command began long ago"
     assert "the time is up: 2 cases are left; the same command continues" in run.said
+
+
+def test_the_time_left_is_told_from_the_latest_cases() -> None:
+    assert session.remaining([600.0], 5) == "50:00"
+    assert session.remaining([600.0, 10.0, 12.0], 5) == "1:00", "the first case compiled for ten minutes"
+    assert session.remaining([90.0] * 20 + [2.0] * session.LATEST, 40) == "1:20"
+
+
+@pytest.mark.parametrize(("minutes", "seconds"), [(None, None), ("9", 180.0)])
+def test_compiling_ahead_takes_a_third_of_the_time(
+    run: Run, monkeypatch: pytest.MonkeyPatch, minutes: str | None, seconds: float | None
+) -> None:
+    limits: list[float | None] = []
+    batches: list[Any] = []
+
+    def warm(found: Any, flags: Any, jobs: int, say: Any, limit: float | None) -> None:
+        limits.append(limit)
+        batches.extend(found)
+
+    monkeypatch.setattr(worker, "warm", warm)
+    monkeypatch.setattr(worker, "build_keys", lambda *_: 0)
+    assert run("--rows", "1", "--peers", "none") == 0
+    more = [] if minutes is None else ["--minutes", minutes]
+    assert run("--jobs", "1", "--peers", "torch.compile,PyTorch", *more, began=time.time()) == 0
+    assert limits == [None if seconds is None else pytest.approx(seconds, abs=20)]
+    assert sorted(unit for batch in batches for unit in batch) == [
+        (OP, "torch.compile", 0),
+        (OP, "torch.compile", 1),
+    ]
 
 
 def test_the_other_tileops_joins_the_rows(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

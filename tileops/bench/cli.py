@@ -66,7 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--peers", metavar="A,B", help="only these of: see --list; `none` for none")
     how.add_argument("--rounds", type=int, metavar="N", help="rounds of measurements (default: 12)")
     how.add_argument("--quick", action="store_true", help="4 short rounds, to see that everything works")
-    how.add_argument("--minutes", type=float, metavar="M", help="begin no case after this time")
+    how.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="begin no case after this time, and compile ahead for peers for a third of it",
+    )
     how.add_argument(
         "--jobs", type=int, metavar="N", help="processes that compile ahead (default: 12; cpu: 0)"
     )

@@ -63,7 +63,7 @@ class Served:
     Attributes:
         make: From a call to what serves it.
         writes: Inputs that it writes; it gets copies of them.
-        slow: Whether each first call compiles for so long that it deserves a process of its own.
+        slow: Whether each first call compiles for so long that it comes before others.
     """
 
     make: Callable[[Call], Function]

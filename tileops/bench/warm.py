@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +21,8 @@ from typing import NamedTuple
 __all__ = ["Unit", "batches", "main", "warm"]
 
 LIMIT_SECONDS = 400
+POLL_SECONDS = 0.5
+SLOW_TOGETHER = 4  # a process imports for as long as it needs for one that others have compiled
 BATCHES_A_JOB = 2  # a process imports for as long as it compiles one program; more would end more evenly
 
 
@@ -30,39 +34,88 @@ class Unit(NamedTuple):
     case: int
 
 
-def batches(alone: Sequence[Unit], others: Sequence[Unit], jobs: int) -> list[list[Unit]]:
-    """What each process calls: units that compile for long alone and first, the others dealt out."""
+def batches(slow: Sequence[Unit], others: Sequence[Unit], jobs: int) -> list[list[Unit]]:
+    """What each process calls: first units that compile for long, a few of one operator and peer together.
+
+    They need the same modules, which a library compiles once; processes at the same time would wait for it.
+    """
+    alike: dict[tuple[str, str], list[Unit]] = {}
+    for unit in slow:
+        alike.setdefault((unit.op, unit.peer), []).append(unit)
+    longest = max(map(len, alike.values()), default=0)
+    together = [
+        some[n : n + SLOW_TOGETHER] for n in range(0, longest, SLOW_TOGETHER) for some in alike.values()
+    ]
     dealt = [list(others[n :: BATCHES_A_JOB * jobs]) for n in range(BATCHES_A_JOB * jobs)]
-    return [*([unit] for unit in alone), *filter(None, dealt)]
+    return [*filter(None, together), *filter(None, dealt)]
 
 
 def warm(
-    found: Sequence[Sequence[Unit]], flags: Sequence[str], jobs: int, say: Callable[[str], None]
+    found: Sequence[Sequence[Unit]],
+    flags: Sequence[str],
+    jobs: int,
+    say: Callable[[str], None],
+    seconds: float | None = None,
 ) -> None:
-    """Make the first calls of all batches, `jobs` processes at a time, in their order."""
+    """Make the first calls of all batches, `jobs` processes at a time, in their order.
+
+    After `seconds` it stops: what is not ready is compiled when it is measured.
+    """
     started = time.monotonic()
-    say(f"compiling ahead for peers: {sum(map(len, found))} parts, {jobs} processes")
+    limit = "" if seconds is None else f", at most {max(seconds, 0):.0f} s"
+    say(f"compiling ahead for peers: {sum(map(len, found))} parts, {jobs} processes{limit}")
+    stop = _Stop(None if seconds is None else started + seconds)
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(_run, batch, flags): batch for batch in found}
-        for n, future in enumerate(as_completed(running), 1):
-            say(f"  ({n}/{len(found)}) {time.monotonic() - started:4.0f} s")
-            for trouble in future.result():
-                say(f"    {trouble}")
+        running = {pool.submit(_run, batch, flags, stop): batch for batch in found}
+        try:
+            for n, future in enumerate(as_completed(running), 1):
+                ready, told = future.result()
+                if ready:
+                    say(f"  ({n}/{len(found)}) {time.monotonic() - started:4.0f} s")
+                for trouble in told:
+                    say(f"    {trouble}")
+        except BaseException:
+            stop.now = True
+            raise
+    left = sum(len(batch) for future, batch in running.items() if not future.result()[0])
+    if left:
+        say(f"  the time for it is up: up to {left} parts are compiled when they are measured")
 
 
-def _run(batch: Sequence[Unit], flags: Sequence[str]) -> list[str]:
-    """What went wrong in the process of a batch."""
+class _Stop:
+    """When processes end, whether they are ready or not."""
+
+    def __init__(self, end: float | None) -> None:
+        self.end, self.now = end, False
+
+    def __bool__(self) -> bool:
+        return self.now or (self.end is not None and time.monotonic() >= self.end)
+
+
+def _run(batch: Sequence[Unit], flags: Sequence[str], stop: _Stop) -> tuple[bool, list[str]]:
+    """Whether the process of a batch came to its end, and what went wrong in it."""
+    if stop:
+        return False, []
     command = [sys.executable, "-m", "tileops.bench.warm", json.dumps(batch), *flags]
     what = ", ".join(dict.fromkeys(f"{unit.op} {unit.peer}" for unit in batch))
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return [f"not ready after {LIMIT_SECONDS} s: {what}"]
-    told = done.stdout.splitlines()
-    if done.returncode not in (0, 1):
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        told.append(f"exit code {done.returncode}: {last[:200]}; of {what}")
-    return told
+    late = time.monotonic() + LIMIT_SECONDS
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while True:
+            try:
+                out, err = process.communicate(timeout=POLL_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                if stop or time.monotonic() >= late:
+                    os.killpg(process.pid, signal.SIGKILL)  # with the compilers that it started
+                    process.communicate()
+                    return (False, []) if stop else (True, [f"not ready after {LIMIT_SECONDS} s: {what}"])
+    told = out.splitlines()
+    if process.returncode not in (0, 1):
+        last = (err.strip().splitlines() or ["no message"])[-1]
+        told.append(f"exit code {process.returncode}: {last[:200]}; of {what}")
+    return True, told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

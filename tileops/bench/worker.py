@@ -26,6 +26,7 @@ __all__ = ["DEVICE_LOST", "Journal", "work"]
 
 DEVICE_LOST = 75
 WARM_JOBS = 12
+AHEAD_SHARE = 1 / 3  # of the minutes, from the beginning; the rest is for measuring
 
 
 class Journal:
@@ -173,17 +174,33 @@ def _compile_ahead(
     keys = {make_key(case.spec, case.chosen(target), case.facts, target): None for case in todo}
     keys |= {key: None for case in todo if (key := forward_key(case, target)) is not None}
     build_keys(list(keys), jobs)
-    counts = {op: len(found) for op, found in session.cases.items() if any(c.spec.name == op for c in todo)}
+    numbers = _numbers(session, todo)
     served = [
         (op, peer, peer.ops[op])
         for peer in session.peers
-        for op in counts
+        for op in numbers
         if op in peer.ops and (peer.compiles or peer.ops[op].slow)
     ]
-    units = [(Unit(op, peer.name, n), how.slow) for op, peer, how in served for n in range(counts[op])]
-    alone = [unit for unit, slow in units if slow]
-    found = batches(alone, [unit for unit, slow in units if not slow], jobs)
-    warm(found, ["--device", options.device, *(["--cases"] if small else [])], jobs, say)
+    slow = [Unit(op, peer.name, n) for op, peer, how in served if how.slow for n in numbers[op]]
+    others = [Unit(op, peer.name, n) for op, peer, how in served if not how.slow for n in numbers[op]]
+    flags = ["--device", options.device, *(["--cases"] if small else [])]
+    left = None if session.deadline is None else session.deadline - time.monotonic()
+    seconds = None if left is None else left - (1 - AHEAD_SHARE) * 60 * options.minutes
+    warm(batches(slow, others, jobs), flags, jobs, say, seconds)
+
+
+def _numbers(session: Session, todo: Sequence[Case]) -> dict[str, list[int]]:
+    """By operator, which of its cases are to be measured.
+
+    Those of the same dtypes are beside each other: libraries compile a module for each.
+    """
+    keys = {(case.spec.name, case.key) for case in todo}
+    return {
+        op: sorted(
+            (n for n, case in enumerate(found) if (op, case.key) in keys), key=lambda n: found[n].dtypes
+        )
+        for op, found in session.cases.items()
+    }
 
 
 def _end(session: Session, out: Path, complete: bool, say: Callable[[str], None]) -> int:
