@@ -89,7 +89,7 @@ PEERS = [
     peer("unserved", unserved),
     peer("later", later),
     peer("large", large(0)),
-    peer("large later", large(4)),
+    peer("large later", large(2)),
     peer("in place", in_place, ("input",)),
     Peer("elsewhere", devices=("cpu",)),
 ]

@@ -137,8 +137,8 @@ def _time(
     measured, failed = timing.interleave(
         timers, plan, lambda name: settings.note(case.spec.name, case.key, name)
     )
-    for name, error in failed.items():
-        times[name] |= _failed(name, error)
+    for name, raised in failed.items():
+        times[name] |= _failed(name, raised)
         _require_device(settings, name)
     for name, taken in measured.items():
         times[name] = {**taken._asdict(), "timer": timers[name].kind, "cold": cold, **times[name]}
