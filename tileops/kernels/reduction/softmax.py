@@ -12,6 +12,7 @@ import torch
 
 from tileops.kernel import Kernel, Key
 from tileops.kernels.elements import FLUSH, vector_of, wide
+from tileops.kernels.reduction.exponentials import merge_lanes, online_step, read_piece, widen
 from tileops.kernels.reduction.lanes import along, fragments, inside, join_columns
 from tileops.kernels.reduction.operators import LOG2E, OPERATORS
 from tileops.kernels.reduction.program import Walk, read, take_all
@@ -20,56 +21,6 @@ from tileops.kernels.rows import F32, row_tile
 LOG = "LogSoftmaxFwdOp"
 NAN = T.float32(float("nan"))
 THREADS, PIECE = 256, 4096  # of a block, and the elements of a long row that it holds at a time
-
-
-@T.macro
-def online_step(e, high, best, low, top, total, batch, lanes, width):
-    """Take scores `e` (batch, lanes, width) into the running maximum and sum that each lane has of its own.
-
-    A lane is what one thread reads, so nothing is exchanged. A lane that saw only -inf subtracts 0 instead.
-    """
-    T.reduce_max(e, high, dim=2)
-    T.reduce_max(high, best, dim=0)
-    for t in T.Parallel(lanes):
-        best[t] = T.max(best[t], top[t])
-        low[t] = T.if_then_else(best[t] == -T.infinity(F32), 0.0, best[t])
-        total[t] = total[t] * T.exp2((top[t] - low[t]) * LOG2E)
-        top[t] = best[t]
-    for u, t, j in T.Parallel(batch, lanes, width):
-        e[u, t, j] = T.exp2((e[u, t, j] - low[t]) * LOG2E)
-    T.reduce_sum(e, high, dim=2)
-    T.reduce_sum(high, best, dim=0)
-    for t in T.Parallel(lanes):
-        total[t] = total[t] + best[t]
-
-
-@T.macro
-def merge_lanes(top, total, peak, norm, lanes):
-    """The maximum and the sum of a whole row from those of its lanes, in a fixed order."""
-    T.reduce_max(top, peak, dim=0)
-    for t in T.Parallel(lanes):
-        total[t] = total[t] * T.exp2(
-            (top[t] - T.if_then_else(peak[0] == -T.infinity(F32), 0.0, peak[0])) * LOG2E
-        )
-    T.reduce_sum(total, norm, dim=0)
-
-
-@T.macro
-def widen(x, e, n, first, rows, width):
-    """``e = x`` in float32, with -inf beyond the row's end."""
-    for i, j in T.Parallel(rows, width):
-        e[i, j] = T.if_then_else(first + j < n, T.cast(x[i, j], F32), -T.infinity(F32))
-
-
-@T.macro
-def read_piece(X, x, e, row, first, n, batch, lanes, width):
-    """One piece of a row, `width` neighbours a lane: as it is, and in float32 with -inf past the end."""
-    for u, t, j in T.Parallel(batch, lanes, width):
-        x[u, t, j] = X[row, first + (u * lanes + t) * width + j]
-    for u, t, j in T.Parallel(batch, lanes, width):
-        e[u, t, j] = T.if_then_else(
-            first + (u * lanes + t) * width + j < n, T.cast(x[u, t, j], F32), -T.infinity(F32)
-        )
 
 
 def scale_of(key: Key, total: Any) -> Any:
@@ -100,10 +51,13 @@ def _launch_rows(run, x, y, n):
 def softmax(key: Key) -> Kernel:
     """Softmax of rows that fit on chip: one read, one write.
 
-    A block owns one row (several when rows are short) in registers, 16 to 64 elements a thread. The row
-    length is dynamic below a power-of-two bucket `block`: a growing length compiles nothing new within it.
+    A block owns one row (several when rows are short) in registers, 16 to 64 elements a thread; a long one of
+    16 bits lies in shared memory. The row length is dynamic below a power-of-two bucket `block`: a growing
+    length compiles nothing new within it.
     """
     dtype = key.dtype("input")
+    if key.aligned and key.block == 32768 and dtype != F32:
+        return _softmax_shared(key)
     rows, width, threads = row_tile(key.block, dtype)
     m, n = T.dynamic("m", "int64"), row_length("n", key.aligned)
 
@@ -131,6 +85,45 @@ def softmax(key: Key) -> Kernel:
             for i, j in T.Parallel(rows, width):
                 x[i, j] = T.cast(e[i, j] - total[i] if key.op == LOG else e[i, j] * total[i], dtype)
             T.copy(x, Y[bx * rows, 0])
+
+    return _kernel(key, main, _launch_rows)
+
+
+def _softmax_shared(key: Key) -> Kernel:
+    """`softmax` of rows that would fill the registers in float32: a row lies in shared memory in its dtype.
+
+    So three blocks share a multiprocessor, and one reads while others compute. Exponentials are taken twice.
+    """
+    dtype, width = key.dtype("input"), 2 * THREADS * vector_of(key.dtype("input"))
+    m, n = T.dynamic("m", "int64"), row_length("n", key.aligned)
+
+    @T.prim_func
+    def main(X: T.Tensor((m, n), dtype), Y: T.Tensor((m, n), dtype)):
+        with T.Kernel(m, threads=2 * THREADS) as row:
+            T.annotate_min_blocks_per_sm(3)
+            x, y = T.alloc_shared((key.block,), dtype), T.alloc_fragment((width,), dtype)
+            high, norm = T.alloc_reducer((1,), F32, op="max"), T.alloc_reducer((1,), F32, op="sum")
+            top, total = T.alloc_fragment((1,), F32), T.alloc_fragment((1,), F32)
+            for j in T.Parallel(key.block):
+                x[j] = T.if_then_else(j < n, X[row, j], -T.infinity(dtype))
+            T.reducer_init(high)
+            for b in T.serial(key.block // width):
+                T.copy(x[b * width], y)
+                for j in T.Parallel(width):
+                    T.reducer_update(high[0], T.cast(y[j], F32))
+            T.finalize_reducer(high, top)
+            T.reducer_init(norm)
+            for b in T.serial(key.block // width):
+                T.copy(x[b * width], y)
+                for j in T.Parallel(width):
+                    T.reducer_update(norm[0], T.exp2((T.cast(y[j], F32) - top[0]) * LOG2E))
+            T.finalize_reducer(norm, total)
+            total[0] = scale_of(key, total[0])
+            for b in T.serial(key.block // width):
+                T.copy(x[b * width], y)
+                for j in T.Parallel(width):
+                    y[j] = T.cast(result_of(key, y[j], top[0], total[0]), dtype)
+                T.copy(y, Y[row, b * width])
 
     return _kernel(key, main, _launch_rows)
 
