@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import tilelang.language as T
+import tvm
+from tvm import tirx
+from tvm.tirx.stmt_functor import post_order_visit
 
 from tests.conformance.plan import Call, calls_of, plan, verified
 from tileops.compiled import DTYPE
@@ -43,11 +49,44 @@ def check_claims(call: Call, key: Key, kernel: Kernel) -> None:
     assert kernel.claims or narrow(call), f"{key} claims no instruction"
     lowered = [hopper.lower(program, kernel.pass_configs) for program in kernel.programs]
     source = "\n".join(part.source for part in lowered)
+    wraps = [text for program in kernel.programs for text in wrapping_sums(program)]
+    assert not wraps, f"{key}: CUDA has no signed sums that wrap, as that of {wraps}"
     missing = [claim for claim in kernel.claims if claim not in source]
     assert not missing, f"{key}: the sm_90a source has no {missing}"
     for part in lowered:
         used = part.shared_memory
         assert used <= hopper.SHARED_MEMORY_LIMIT, f"{key}: {used} bytes of shared memory"
+
+
+def wrapping_sums(program: Any) -> list[str]:
+    """Signed sums and products of bits that can leave their dtype: nvcc takes it that they do not.
+
+    g++ is told that they wrap, so on a CPU such a program is right.
+    """
+    analyzer, found = tvm.arith.Analyzer(), []
+
+    def visit(node: Any) -> None:
+        if not isinstance(node, tirx.Add | tirx.Sub | tirx.Mul) or str(node.dtype) not in ("int32", "int64"):
+            return
+        most = (1 << (int(str(node.dtype)[3:]) - 1)) - 1
+        bits = any(isinstance(x, tirx.Call) and "bitwise" in str(x.op) for x in (node.a, node.b))
+        known = [analyzer.const_int_bound(x) for x in (node.a, node.b, node)]
+        anything = any(x.min_value <= -most and x.max_value >= most for x in known[:2])
+        if bits and not anything and (known[2].max_value > most or known[2].min_value < -most - 1):
+            found.append(str(node))
+
+    post_order_visit(program.body, visit)
+    return found
+
+
+def test_a_sum_that_fills_the_sign_bit_is_found() -> None:
+    @T.prim_func
+    def main(X: T.Tensor((1,), "int32"), low: T.int32):
+        with T.Kernel(1, threads=32):
+            X[0] = T.bitwise_and(low, 0x7FFFFFFF) + 0x7FFFFFFF
+            X[0] = T.bitwise_and(low, 0x7FFF) + 0x7FFF
+
+    assert len(wrapping_sums(main)) == 1
 
 
 def representatives(spec: OpSpec) -> dict[Key, Kernel]:
