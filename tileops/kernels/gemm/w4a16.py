@@ -9,14 +9,17 @@ from typing import Any
 
 import tilelang.language as T
 import torch
+from tilelang import layout
 
 from tileops.kernel import Kernel, Key
+from tileops.kernels.elements import UNCHECKED
 from tileops.kernels.gemm import schedules
 from tileops.kernels.gemm.dense import total_sums
 from tileops.kernels.gemm.tiles import F32, Tile
 
-F16, U8, U16 = "float16", "uint8", "uint16"
+F16, U8, U16, U32 = "float16", "uint8", "uint16", "uint32"
 MAGIC = 0x6400  # 1024 in float16, whose last bits count in ones
+MAGICS = MAGIC << 16 | MAGIC  # and in each half of a word
 
 # Rows are weights, columns are rows of the activation.
 FEW = {
@@ -41,26 +44,58 @@ def whole(nibble: Any) -> Any:
     return T.reinterpret(T.cast(nibble, U16) | T.cast(MAGIC, U16), F16)
 
 
+def spread(packed: Any) -> Any:
+    """A layout of packed rows in which eight of them lie in different banks, as TMA can store it."""
+    width = int(packed.shape[1])
+    layouts = {64: layout.make_half_bank_swizzled_layout, 32: layout.make_quarter_bank_swizzled_layout}
+    return layouts.get(width, layout.make_linear_layout)(packed)
+
+
 @T.macro
-def unpack(packed, zero, w, rows, depth):
-    """Weights less their zero points, the low four bits of a byte first; both numbers are 1024 too large."""
+def unpack(packed, zero, w, rows, depth, magic):
+    """Weights less their zero points, the low four bits of a byte first; both numbers are 1024 too large.
+
+    A byte and its copy 12 bits higher have a weight at the end of each half of a word. ``magic`` is two times
+    1024 by its bits, an argument: nvcc makes one instruction of "and" and "or" only where one operand is no
+    constant.
+    """
+    pairs = T.alloc_fragment((rows, depth // 2), U32)
+    large = T.view(pairs, (rows, depth), F16)
+    for i, j in T.Parallel(rows, depth // 2):
+        both = T.cast(packed[i, j], U32) * T.cast(0x1001, U32)
+        pairs[i, j] = (both & T.cast(0x000F000F, U32)) | magic
     for i, j in T.Parallel(rows, depth):
-        w[i, j] = whole((packed[i, j // 2] >> T.cast(4 * (j % 2), U8)) & T.cast(15, U8)) - zero[i]
+        w[i, j] = large[i, j] - zero[i]
 
 
 @T.macro
-def multiply(X, W, S, Z, acc, row, col, first, steps, spans, tile, depth):
-    """``acc += w[row:, k] @ x[col:, k].T`` over ``steps`` steps of K from ``first``, ``spans`` a group."""
+def scales_of(S, Z, scale, zero, row, group, rows):
+    """Scales and zero points of a group, or those of the last group and the last row where there is none."""
+    for i in T.Parallel(rows):
+        zero[i] = Z[T.min(row + i, S.shape[0] - 1), T.min(group, S.shape[1] - 1)]
+        scale[i] = S[T.min(row + i, S.shape[0] - 1), T.min(group, S.shape[1] - 1)]
+
+
+@T.macro
+def multiply(X, W, S, Z, acc, row, col, first, steps, spans, tile, depth, magic):
+    """``acc += w[row:, k] @ x[col:, k].T`` over ``steps`` steps of K from ``first``, ``spans`` a group.
+
+    Scales and zero points are loaded a step ahead.
+    """
     sx, sw = T.alloc_shared((tile.cols, depth), F16), T.alloc_shared((tile.rows, depth // 2), U8)
     w, part = T.alloc_fragment((tile.rows, depth), F16), T.alloc_fragment((tile.rows, tile.cols), F32)
     scale, zero = T.alloc_fragment((tile.rows,), F32), T.alloc_fragment((tile.rows,), F16)
+    next_scale, next_zero = T.alloc_fragment((tile.rows,), F32), T.alloc_fragment((tile.rows,), U8)
+    T.annotate_layout({sw: spread(sw)})
+    scales_of(S, Z, next_scale, next_zero, row, T.truncdiv(first, spans), tile.rows)
     for ko in T.Pipelined(steps, num_stages=tile.stages):
         T.copy(X[col : col + tile.cols, (first + ko) * depth : (first + ko + 1) * depth], sx)
         T.copy(W[row : row + tile.rows, (first + ko) * (depth // 2) : (first + ko + 1) * (depth // 2)], sw)
         for i in T.Parallel(tile.rows):
-            zero[i] = whole(Z[row + i, T.truncdiv(first + ko, spans)])
-            scale[i] = S[row + i, T.truncdiv(first + ko, spans)]
-        unpack(sw, zero, w, tile.rows, depth)
+            zero[i] = whole(next_zero[i])
+            scale[i] = next_scale[i]
+        scales_of(S, Z, next_scale, next_zero, row, T.truncdiv(first + ko + 1, spans), tile.rows)
+        unpack(sw, zero, w, tile.rows, depth, magic)
         T.gemm(w, sx, part, transpose_B=True, clear_accum=True, policy=T.GemmWarpPolicy.FullRow)
         for i, j in T.Parallel(tile.rows, tile.cols):
             acc[i, j] += part[i, j] * scale[i]
@@ -112,6 +147,7 @@ def product(group: int, tile: Tile, split: bool) -> Any:
         Z: T.Tensor((n, groups), U8),
         D: T.Tensor(d_shape, d_dtype),
         per: T.int32,
+        magic: T.uint32,
     ):
         with T.Kernel(T.ceildiv(n, rows), T.ceildiv(m, cols), splits, threads=tile.threads) as (bx, by, bz):
             acc, out = T.alloc_fragment((rows, cols), F32), T.alloc_shared((cols, rows), d_dtype)
@@ -120,7 +156,9 @@ def product(group: int, tile: Tile, split: bool) -> Any:
                 T.pdl_trigger()
             T.clear(acc)
             steps = T.max(0, T.min(per, T.ceildiv(k, depth) - bz * per))
-            multiply(X, W, S, Z, acc, bx * rows, by * cols, bz * per, steps, group // depth, tile, depth)
+            multiply(
+                X, W, S, Z, acc, bx * rows, by * cols, bz * per, steps, group // depth, tile, depth, magic
+            )
             store(acc, out, D, (bz,) * split, bx * rows, by * cols, tile)
 
     return main
@@ -246,8 +284,9 @@ def gemm_w4a16_gemv(key: Key) -> Kernel:
 def gemm_w4a16_few(key: Key) -> Kernel:
     """Few rows: blocks of 64 weights' rows split K, four blocks a multiprocessor.
 
-    Packed bytes come in by TMA and are unpacked into registers; the float32 sums of the blocks are added by a
-    second program, in a fixed order. Bound: bytes of the packed weight.
+    Packed bytes come in by TMA and are unpacked into registers, two weights by four instructions; the float32
+    sums of the blocks are added by a second program, in a fixed order. Bound: bytes of the packed weight, and
+    close to it the instructions of a step, about four a weight.
     """
     tile, depth = FEW[key.tile], depth_of(key.group_size)
 
@@ -260,11 +299,12 @@ def gemm_w4a16_few(key: Key) -> Kernel:
         per = max(4, -(-steps // max(1, places)))
         parts = -(-steps // per)
         workspace = torch.empty((parts, m, n), dtype=torch.float32, device=d.device)
-        run[0](x, w, scale, zero, workspace, per)
+        run[0](x, w, scale, zero, workspace, per, MAGICS)
         run[1](workspace.view(parts, -1), d.view(-1))
 
     programs = product(key.group_size, tile, True), total_sums(F16)
-    return Kernel(*programs, launch=launch, claims=("tma_load", "wgmma_rs", "float4"))
+    claims = "tma_load", "wgmma_rs", "tl::sub2", "float4"
+    return Kernel(*programs, launch=launch, claims=claims, pass_configs=UNCHECKED)
 
 
 def gemm_w4a16_many(key: Key) -> Kernel:
@@ -277,10 +317,11 @@ def gemm_w4a16_many(key: Key) -> Kernel:
         if x.numel() == 0:
             schedules.empty_sum(d)
             return
-        run(x, w, scale, zero, d, -(-x.shape[1] // depth_of(key.group_size)))
+        run(x, w, scale, zero, d, -(-x.shape[1] // depth_of(key.group_size)), MAGICS)
 
     program = product(key.group_size, MANY, False)
-    return Kernel(program, launch=launch, claims=("tma_load", "wgmma_rs", "tma_store"))
+    claims = "tma_load", "wgmma_rs", "tl::sub2", "tma_store"
+    return Kernel(program, launch=launch, claims=claims, pass_configs=UNCHECKED)
 
 
 def gemm_w4a16_general(key: Key) -> Kernel:
