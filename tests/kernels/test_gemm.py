@@ -71,6 +71,19 @@ def test_one_to_four_rows_by_weights_of_four_bits(rows):
             torch.testing.assert_close(d.double(), want.double(), rtol=2e-3, atol=0.5, equal_nan=True)
 
 
+def test_all_nibbles_and_zero_points_of_few_rows_by_weights_of_four_bits():
+    """Each byte less each zero point, a part of a block of weights, and a last block of K of fewer steps."""
+    m, n, k, group = 5, 72, 1152, 64
+    run = build(kernels.gemm_w4a16_few, ("activation",), "float16", group_size=group, tile="16")
+    x = randn(m, k, dtype="float16")
+    w = torch.arange(n * k // 2).view(n, -1).mul(37).remainder(256).byte()
+    zero = torch.arange(n * k // group).view(n, -1).remainder(256).byte()
+    scale, d = randn(n, k // group), poisoned(m, n, dtype="float16")
+    run(x, w, scale, zero, d)
+    want = oracles.gemm_w4_a16(x, w, scale, zero, group_size=group)
+    torch.testing.assert_close(d.double(), want.double(), rtol=2e-3, atol=0.5)
+
+
 def test_one_to_four_columns():
     run = build(kernels.gemm_gemv, ("a", "b"), "float16", rows=4, turned=False)
     for m, n, k in [(5, 1, 8), (6, 3, 1032), (9, 4, 1024)]:
