@@ -1,5 +1,7 @@
 """Values of the matrix products on the CPU against the oracle, at the sizes where tiles end."""
 
+import re
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ from tests.kernels.building import build, close, poisoned, randn
 from tileops import targets
 from tileops.kernels import gemm as kernels
 from tileops.kernels.gemm import fp8
-from tileops.kernels.gemm.tiles import Operands
+from tileops.kernels.gemm.tiles import Operands, Tile
 from tileops.reference import gemm as oracles
 
 LAYOUTS = [(False, True), (False, False), (True, False), (True, True)]
@@ -162,6 +164,53 @@ def test_few_float8_rows(fold, tile, blocks):
         d = poisoned(m, n, dtype="bfloat16")
         run(a, b, scale_a, scale_b, None, d)
         close(d, oracles.gemm_fp8(a, b, scale_a, scale_b, None, out_dtype=torch.bfloat16), 64 * k)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("group", [2, 4])
+def test_float8_steps_in_flight_together(group, blocks):
+    """A group of steps that is full, and one that K cuts off."""
+    kind, tile = Operands("float8_e4m3fn", blocks=blocks), Tile(64, 32, 2, 128, 128, group=group)
+    run = targets.get("cpu").compile(fp8.persistent(kind, tile, "bfloat16", False))
+    for m, n, k in [(65, 40, 128 * group), (3, 8, 128 * group + 16)]:
+        a, b = randn(m, k).to(torch.float8_e4m3fn), randn(n, k, seed=1).to(torch.float8_e4m3fn)
+        steps = -(-k // 128)
+        shapes = ((m, steps), (n, steps)) if blocks else ((1, 1), (1, 1))
+        scale_a, scale_b = (randn(*shape, seed=i).abs() for i, shape in enumerate(shapes))
+        d = poisoned(m, n, dtype="bfloat16")
+        turned = [s.T.contiguous() if blocks else s.view(1) for s in (scale_a, scale_b)]
+        if blocks:  # rows of whole 16 bytes
+            turned = [torch.nn.functional.pad(s, (0, -s.shape[1] % 4)) for s in turned]
+        run(a, b, *turned, d.view(-1)[:1], d, fp8.workers(d, tile))
+        close(d, oracles.gemm_fp8(a, b, scale_a, scale_b, None, out_dtype=torch.bfloat16), 64 * k)
+
+
+def offsets(source):
+    """Where in shared memory TMA writes, in bytes, at some step."""
+    starts = dict(re.findall(r"void\* (\w+) = .*buf_dyn_shmem \+ (\d+)", source))
+    for kind, name, place in re.findall(r"tma_load\(.*?\(&\(\(\((\w+)\*\)(\w+)\)\[(.*?)\]\)\)", source):
+        place = re.sub(r"producer_phase_cnt\[0\]|\bko\b", "5", place)
+        yield int(starts[name]) + {"float": 4, "fp8_e4_t": 1}[kind] * eval(place.replace("/", "//"))
+
+
+@pytest.mark.parametrize("tile", fp8.SWAPPED)
+def test_tma_writes_to_whole_128_bytes(tile):
+    """Also the scales of fewer rows than fill them."""
+    program = fp8.swapped(Operands("float8_e4m3fn", blocks=True), fp8.SWAPPED[tile], 1, "bfloat16", False)
+    found = list(offsets(targets.get("hopper").lower(program).source))
+    assert len(found) == 4
+    assert not [offset for offset in found if offset % 128]
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_products_in_flight_keep_their_operands(blocks):
+    """Two warp groups take turns; what they read is handed back behind the wait."""
+    kind, tile = Operands("float8_e4m3fn", blocks=blocks), Tile(128, 128, 4, 256, 128, turns=True)
+    source = targets.get("hopper").lower(fp8.persistent(kind, tile, "bfloat16", False)).source
+    order = r"__sync_thread_partial\(.*wgmma_ss<.*__named_barrier_arrive\(.*wait_wgmma<0>.*\.arrive\(\)"
+    loop = source.partition("warpgroup_reg_alloc")[2]
+    assert re.search(order, loop, re.DOTALL)
+    assert ".arrive()" not in loop.partition("wait_wgmma<0>")[0]
 
 
 @pytest.mark.parametrize("tile", ["128x128", "64x32"])

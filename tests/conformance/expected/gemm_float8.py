@@ -63,13 +63,17 @@ GEMM_FP8 = Expected(
         _blocks(4, 48, 64, "swapped", tile="64x16", fold=1),
         _blocks(4, 48, 256, "swapped", tile="64x16", fold=2),
         _blocks(4, 48, 512, "swapped", tile="64x16", fold=4),
-        # 264 blocks of 64x64 at a time in 220, of 64x32 in 130; 132 of 128x128 in 390
+        # 264 blocks of 64x64 at a time in 370, of 64x32 in 190; 132 of 128x128 in 480, of 128x192 in 700
         _whole(128, 32 * 132, 16, "persistent", tile="64x32"),
         _whole(128, 32 * 132 + 8, 16, "persistent", tile="64x64"),
         _whole(128, 64 * 132, 16, "persistent", tile="64x64"),
         _whole(128, 64 * 132 + 8, 16, "persistent", tile="128x128"),
         _blocks(64 * 3, 32 * 88, 16, "persistent", tile="64x32"),
         _blocks(64 * 3 + 1, 32 * 88, 16, "persistent", tile="64x64"),
+        _whole(128 * 12, 192 * 11, 16, "persistent", tile="128x192"),
+        _whole(128 * 12 + 1, 192 * 11, 16, "persistent", tile="128x128"),
+        _blocks(128 * 12, 192 * 11 + 8, 16, "persistent", tile="128x128"),
+        _whole(128 * 132 + 4, 184, 16, "persistent", tile="64x32"),
         _blocks(72, 44, 400, "general"),
         _whole(64, 48, 392, "general"),
         _whole(72, 48, 392, "general"),

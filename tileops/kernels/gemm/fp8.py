@@ -128,6 +128,12 @@ def workers(d: torch.Tensor, tile: Tile) -> int:
     return min(schedules.SMS * tile.blocks, count)
 
 
+def stays(key: Key) -> Tile:
+    """The tile of blocks that stay; only on a GPU there are warps to take turns."""
+    tile = PERSISTENT[key.tile]
+    return tile if key.target == "hopper" else tile._replace(turns=False)
+
+
 def gemm_fp8_persistent(key: Key) -> Kernel:
     """One block for each multiprocessor, or two, that walks over output tiles.
 
@@ -136,7 +142,7 @@ def gemm_fp8_persistent(key: Key) -> Kernel:
     in with their step, after a small program has put K outermost. Bound: matrix rate, for few rows the bytes
     of b.
     """
-    kind, tile, biased = operands(key), PERSISTENT[key.tile], key.given("bias")
+    kind, tile, biased = operands(key), stays(key), key.given("bias")
     program = persistent(kind, tile, key.dtype("d"), biased)
 
     def launch(run, a, b, scale_a, scale_b, bias, d):
@@ -220,7 +226,7 @@ def over_batch(kind: Operands, program: Any, tile: Tile | None, claims: tuple[st
 
 def bmm_fp8_persistent(key: Key) -> Kernel:
     """The schedule of `gemm_fp8_persistent` over a batch; b is transposed where it has to be."""
-    kind, tile = operands(key), PERSISTENT[key.tile]
+    kind, tile = operands(key), stays(key)
     program = persistent(kind._replace(trans_b=True), tile, key.dtype("d"), False)
     return over_batch(kind, program, tile, ("tma_load", "wgmma", "tma_store"))
 

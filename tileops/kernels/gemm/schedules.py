@@ -5,7 +5,7 @@ from typing import Any
 import tilelang.language as T
 import torch
 
-from tileops.kernels.gemm.tiles import F32, allocate, multiply
+from tileops.kernels.gemm.tiles import F32, allocate, first_turn, multiply, multiply_ahead
 
 SMS = 132
 PANEL = 8  # rows of tiles that are walked together, so that what they load is shared through the L2 cache
@@ -70,7 +70,11 @@ def walk(A, B, scales, bias, D, steps, batch, kind, tile, worker, workers):
     """The tiles of a block that stays: the loads of the next one begin while a result leaves."""
     m, n = D.shape[-2:]
     chip, out = allocate(kind, tile), T.alloc_shared((tile.rows, tile.cols // tile.pieces), D.dtype)
+    ahead = tile.group > 1 or tile.turns
+    chips = [chip, *(allocate(kind, tile)._replace(acc=chip.acc) for _ in range(tile.group - 1))]
     share_chip(tile)
+    if tile.turns:
+        first_turn()
     tm, tn = T.ceildiv(m, tile.rows), T.ceildiv(n, tile.cols)
     for turn in T.serial(T.ceildiv(tm * tn * batch - worker, workers)):
         which, by, bx = T.alloc_var("int32"), T.alloc_var("int32"), T.alloc_var("int32")
@@ -78,7 +82,11 @@ def walk(A, B, scales, bias, D, steps, batch, kind, tile, worker, workers):
         by, bx = place(worker + turn * workers - which * (tm * tn), tm, tn)
         at = (which,) * len(kind.lead)
         T.clear(chip.acc)
-        multiply(A, B, scales, chip, (at, at), by * tile.rows, bx * tile.cols, 0, steps, kind, tile)
+        row, col = by * tile.rows, bx * tile.cols
+        if ahead:
+            multiply_ahead(A, B, scales, chips, (at, at), row, col, steps, kind, tile, workers < 0)
+        else:
+            multiply(A, B, scales, chip, (at, at), row, col, 0, steps, kind, tile)
         finish(chip.acc, scales, bias, bx * tile.cols, n, kind, tile)
         store(chip.acc, out, D, at, by * tile.rows, bx * tile.cols, tile)
         if D.dtype != kind.dtype:

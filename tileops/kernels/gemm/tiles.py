@@ -19,6 +19,9 @@ class Tile(NamedTuple):
         depth: The K extent of a step.
         pieces: In how many pieces, side by side, the result leaves through shared memory.
         blocks: How many blocks share a multiprocessor.
+        group: How many steps of float8 products are in flight before their sums are promoted.
+        turns: Whether two warp groups take turns with the tensor cores, so that one promotes the sums of its
+            step while the step of the other is in flight.
     """
 
     rows: int
@@ -28,6 +31,8 @@ class Tile(NamedTuple):
     depth: int = 64
     pieces: int = 1
     blocks: int = 1
+    group: int = 1
+    turns: bool = False
 
     @property
     def registers(self) -> tuple[int, int]:
@@ -70,6 +75,9 @@ class Operands(NamedTuple):
         a = (k, m) if self.trans_a else (m, k)
         b = (n, k) if self.trans_b else (k, n)
         return (*self.lead, *a), (*self.lead, *b)
+
+
+TURN = 6  # named barriers TURN and TURN + 1; the compiler's own have lower numbers
 
 
 class Chip(NamedTuple):
@@ -146,18 +154,119 @@ def multiply(A, B, scales, chip, at, row, col, first, steps, kind, tile, guarded
         elif kind.blocks:
             T.copy(scales[0][first + ko, row : row + max(tile.rows, SCALES)], chip.scale_a)
             T.copy(scales[1][first + ko, col : col + max(tile.cols, SCALES)], chip.scale_b)
-        T.gemm(
-            chip.a,
-            chip.b,
-            chip.step if kind.promoted else chip.acc,
-            transpose_A=kind.trans_a,
-            transpose_B=kind.trans_b,
-            policy=T.GemmWarpPolicy.FullRow,
-            clear_accum=kind.promoted,
-        )
+        product(chip, kind)
+        if kind.promoted:
+            promote(chip, kind, tile)
+
+
+@T.macro
+def product(chip, kind):
+    """The product of a step, added to the sums, or apart where it is promoted."""
+    T.gemm(
+        chip.a,
+        chip.b,
+        chip.step if kind.promoted else chip.acc,
+        transpose_A=kind.trans_a,
+        transpose_B=kind.trans_b,
+        policy=T.GemmWarpPolicy.FullRow,
+        clear_accum=kind.promoted,
+    )
+
+
+@T.macro
+def begin(chip):
+    """The product of a float8 step begins; `T.wait_wgmma` waits for it."""
+    T.wgmma_gemm(
+        chip.a, chip.b, chip.step, transpose_B=True, policy=T.GemmWarpPolicy.FullRow, clear_accum=True
+    )
+
+
+@T.macro
+def promote(chip, kind, tile):
+    """Add the sums of a step in float32, times the block scales."""
+    for i, j in T.Parallel(tile.rows, tile.cols):
         if kind.blocks:
-            for i, j in T.Parallel(tile.rows, tile.cols):
-                chip.acc[i, j] += chip.step[i, j] * (chip.scale_a[i] * chip.scale_b[j])
-        elif kind.promoted:
-            for i, j in T.Parallel(tile.rows, tile.cols):
-                chip.acc[i, j] += chip.step[i, j]
+            chip.acc[i, j] += chip.step[i, j] * (chip.scale_a[i] * chip.scale_b[j])
+        else:
+            chip.acc[i, j] += chip.step[i, j]
+
+
+@T.macro
+def first_turn():
+    """Before all loops: the first of two warp groups may begin."""
+    if T.get_thread_binding(0) < 128:
+        T.named_barrier_arrive(TURN, 256)
+
+
+@T.macro
+def my_turn():
+    T.call_extern("handle", "tl::__sync_thread_partial", TURN + T.get_thread_binding(0) // 128, 256)
+
+
+@T.macro
+def your_turn():
+    T.named_barrier_arrive(TURN + 1 - T.get_thread_binding(0) // 128, 256)
+
+
+@T.macro
+def hold(chip, never):
+    """Keep the operands from being overwritten up to here.
+
+    A tile that TMA filled is handed back after its last reader in the program, but a product that is still in
+    flight has not read it yet. This reader, which never runs, stands after the wait for the product.
+    """
+    if never:
+        for i, j in T.Parallel(*chip.step.shape):
+            chip.step[i, j] = T.cast(chip.a[i, 0], F32) + T.cast(chip.b[j, 0], F32)
+
+
+@T.macro
+def load_step(A, B, scales, chip, at, row, col, step, kind, tile):
+    """Both operands of a step, and their block scales."""
+    load(A, chip.a, at[0], row, tile.rows, step * tile.depth, tile.depth, kind.trans_a)
+    load(B, chip.b, at[1], col, tile.cols, step * tile.depth, tile.depth, not kind.trans_b)
+    if kind.blocks:
+        T.copy(scales[0][step, row : row + max(tile.rows, SCALES)], chip.scale_a)
+        T.copy(scales[1][step, col : col + max(tile.cols, SCALES)], chip.scale_b)
+
+
+@T.macro
+def load_steps(A, B, scales, chips, at, row, col, step, kind, tile):
+    """Steps of K one behind another, one for each of ``chips``."""
+    load_step(A, B, scales, chips[0], at, row, col, step, kind, tile)
+    if len(chips) > 1:
+        load_steps(A, B, scales, chips[1:], at, row, col, step + 1, kind, tile)
+
+
+@T.macro
+def begin_all(chips):
+    """The products of all steps begin."""
+    begin(chips[0])
+    if len(chips) > 1:
+        begin_all(chips[1:])
+
+
+@T.macro
+def end_all(chips, kind, tile, never):
+    """Each product is promoted as it ends."""
+    T.wait_wgmma(len(chips) - 1)
+    hold(chips[0], never)
+    promote(chips[0], kind, tile)
+    if len(chips) > 1:
+        end_all(chips[1:], kind, tile, never)
+
+
+@T.macro
+def multiply_ahead(A, B, scales, chips, at, row, col, steps, kind, tile, never):
+    """The loop of float8 operands with ``tile.group`` steps in flight, or with turns of two warp groups.
+
+    Beyond the last step both operands are zero. ``never`` is false, but not known to be.
+    """
+    for ko in T.Pipelined(T.ceildiv(steps, tile.group), num_stages=tile.stages):
+        load_steps(A, B, scales, chips, at, row, col, ko * tile.group, kind, tile)
+        if tile.turns:
+            my_turn()
+        begin_all(chips)
+        if tile.turns:
+            your_turn()
+        end_all(chips, kind, tile, never)
