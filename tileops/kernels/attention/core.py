@@ -13,7 +13,6 @@ from tileops.kernels.attention.macros import F32, LOG2E, Scale, adjust, erase, h
 
 ROWS = T.GemmWarpPolicy.FullRow  # a warp group owns whole rows, so their maximum and sum stay inside it
 TURN = 6  # named barriers TURN and TURN + 1; the compiler's own have lower numbers
-BESIDE = 8  # named barriers BESIDE and BESIDE + 1, each of one warp group
 
 
 class Plan(NamedTuple):
@@ -105,17 +104,6 @@ def reach(causal: bool, left: int, right: int, longest: int) -> tuple[int, int]:
 
 
 @T.macro
-def beside(total, rows):
-    """Keep the wait for a product behind the softmax beside it: the assembler would move it up.
-
-    A barrier of the warp group alone, whose number depends on the sums, which are never negative.
-    """
-    for i in T.Parallel(rows):
-        group = T.get_thread_binding(0) // 128 + T.cast(total[i] < 0.0, "int32")
-        T.call_extern("handle", "tl::__sync_thread_partial", BESIDE + group, 128)
-
-
-@T.macro
 def attend(fetch, K, V, at, sq, o, top, total, mask, scale, plan, begin, steps):
     """`o` becomes the sum of weighted values, `total` of weights, `top` the largest score of each row.
 
@@ -159,8 +147,6 @@ def attend(fetch, K, V, at, sq, o, top, total, mask, scale, plan, begin, steps):
             adjust(s, scale, bm, bn)
         hide(s, mask, n0, bm, bn)
         online_softmax(s, top, prev, low, alpha, part, total, scale.factor, bm, bn)
-        if plan.turns:
-            beside(total, bm)
         T.wait_wgmma(0)
         hold(prev, sv, scale.factor < 0.0, bm)
         hold(prev, last, scale.factor < 0.0, bm)
