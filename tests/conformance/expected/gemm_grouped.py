@@ -54,7 +54,7 @@ GROUPED = Expected(
         *_rows(64, 3, 44, 72, "general", transpose_a=False),
         _columns(64, 3, 48, 72, "columns", True, run=True),
         _columns(64, 3, 48, 72, "columns", False),
-        _columns(60, 3, 48, 72, "general", True),
+        _columns(60, 3, 48, 72, "columns", True),
         _columns(60, 3, 48, 72, "columns", False),
         _columns(64, 3, 44, 72, "general", False),
         _columns(64, 3, 48, 68, "general", False),

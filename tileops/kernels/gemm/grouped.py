@@ -8,6 +8,7 @@ import torch
 from tileops.kernel import Kernel, Key
 from tileops.kernels.gemm import schedules
 from tileops.kernels.gemm.tiles import Operands, Tile, allocate, load, load_guarded, multiply
+from tileops.kernels.gemm.turning import turned
 
 I32 = "int32"
 THREADS = 128
@@ -181,16 +182,22 @@ def by_rows(kind: Operands, tile: Tile, claims: tuple[str, ...]) -> Kernel:
     return Kernel(*programs, launch=launch, claims=claims)
 
 
-def by_columns(kind: Operands, tile: Tile, claims: tuple[str, ...]) -> Kernel:
-    """The products that sum over the rows of their group."""
+def by_columns(kind: Operands, tile: Tile, claims: tuple[str, ...], turning: bool = False) -> Kernel:
+    """The products that sum over the rows of their group; with ``turning``, b is transposed first."""
+    products = column_products(kind, tile, tile is GENERAL)
 
     def launch(run, a, b, sizes, offsets, _, d):
         if a.numel() == 0 or b.numel() == 0:
             schedules.empty_sum(d)
             return
+        if turning:
+            rows = b.new_empty(b.shape[1], b.shape[0])
+            run[1](b[None], rows[None])
+            run, b = run[0], rows
         run(a, b, sizes, offsets, d)
 
-    return Kernel(column_products(kind, tile, tile is GENERAL), launch=launch, claims=claims)
+    programs = (products, turned(kind.dtype)) if turning else (products,)
+    return Kernel(*programs, launch=launch, claims=claims)
 
 
 def grouped_gemm_rows(key: Key) -> Kernel:
@@ -209,10 +216,12 @@ def grouped_gemm_columns(key: Key) -> Kernel:
     """Groups share the rows of a and of b, over which they sum; each has its own output.
 
     One output tile of one group a block; the last step of K clears what belongs to the next group. A group
-    without rows writes zeros. Bound: matrix rate.
+    without rows writes zeros. A b whose rows are innermost is transposed first, by its own program: a group
+    begins anywhere, and TMA faults where it begins within 16 bytes of the innermost dimension. Bound: matrix
+    rate.
     """
-    kind = Operands(key.dtype("a"), True, key.transpose_b)
-    return by_columns(kind, COLUMNS, ("tma_load", "wgmma", "tma_store"))
+    kind = Operands(key.dtype("a"), True, False)
+    return by_columns(kind, COLUMNS, ("tma_load", "wgmma", "tma_store"), turning=key.transpose_b)
 
 
 def grouped_gemm_general(key: Key) -> Kernel:

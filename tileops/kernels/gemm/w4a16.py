@@ -26,11 +26,7 @@ FEW = {
 MANY = Tile(128, 128, 3, 256)
 GENERAL = Tile(64, 16, 0, 128, depth=32)
 
-THREADS, WORDS, WIDE = (
-    128,
-    4,
-    32,
-)  # a thread of a dot product loads 16 bytes of each row, 32 weights
+THREADS, WORDS, WIDE = 128, 4, 32  # a thread of a dot product loads 16 bytes of each row, 32 weights
 ROWS = 4  # rows of the weights of a block of dot products
 WHOLE = 0x4B000000  # 2**23 in float32, whose last bits count in ones
 
@@ -99,32 +95,31 @@ def general(group: int, tile: Tile) -> Any:
 
 
 @T.macro
-def weigh(w, x, scale, zero, acc, few, rows, whole):
+def weigh(w, x, scale, zero, acc, whole):
     """``acc += x * (w - zero) * scale``: a nibble stays where it lies in its half of a word.
 
     As the last bits of 2**23 the i-th is 16**i times too large, and so is the zero point that is subtracted,
     both exactly; ``x`` is 16**i times smaller. ``whole`` is 2**23 by its bits: nvcc makes one instruction of
     "and" and "or" only where one operand is no constant.
     """
-    part, base = T.alloc_fragment((few, rows, THREADS), F32), T.alloc_fragment((rows, THREADS, 4), F32)
+    part, base = T.alloc_fragment((ROWS, THREADS), F32), T.alloc_fragment((ROWS, THREADS, 4), F32)
     T.clear(part)
-    for i, t in T.Parallel(rows, THREADS):
+    for i, t in T.Parallel(ROWS, THREADS):
         for v in T.unroll(4):
             base[i, t, v] = 8388608.0 + T.cast(zero[i, t], F32) * T.cast(T.shift_left(1, 4 * v), F32)
-    for i, t in T.Parallel(rows, THREADS):
+    for i, t in T.Parallel(ROWS, THREADS):
         for word in T.unroll(WORDS):
             for half in T.unroll(2):
                 for v in T.unroll(4):
                     bits = (w[i, t, word] >> (16 * half)) & T.shift_left(15, 4 * v)
                     value = T.reinterpret(bits | whole, F32) - base[i, t, v]
-                    for j in T.unroll(few):
-                        part[j, i, t] += value * x[j, t, word * 8 + half * 4 + v]
-    for j, i, t in T.Parallel(few, rows, THREADS):
-        acc[j, i, t] += part[j, i, t] * scale[i, t]
+                    part[i, t] += value * x[t, word * 8 + half * 4 + v]
+    for i, t in T.Parallel(ROWS, THREADS):
+        acc[i, t] += part[i, t] * scale[i, t]
 
 
-def dots(group: int, few: int, rows: int) -> Any:
-    """Dot products of ``rows`` rows of the weights with up to ``few`` rows, on the ordinary cores."""
+def dots(group: int) -> Any:
+    """Dot products of ``ROWS`` rows of the weights with one row, on the ordinary cores."""
     m, n, chunks, groups = (T.dynamic(name) for name in ("m", "n", "chunks", "groups"))
 
     @T.prim_func
@@ -136,49 +131,44 @@ def dots(group: int, few: int, rows: int) -> Any:
         D: T.Tensor((m, n), F16),
         whole: T.int32,
     ):
-        with T.Kernel(T.ceildiv(n, rows), threads=THREADS) as bx:
+        with T.Kernel(T.ceildiv(n, ROWS), threads=THREADS) as bx:
             w, half = (
-                T.alloc_fragment((rows, THREADS, WORDS), "int32"),
-                T.alloc_fragment((few, THREADS, WIDE), F16),
+                T.alloc_fragment((ROWS, THREADS, WORDS), "int32"),
+                T.alloc_fragment((THREADS, WIDE), F16),
             )
-            x = T.alloc_fragment((few, THREADS, WIDE), F32)
-            scale, zero = T.alloc_fragment((rows, THREADS), F32), T.alloc_fragment((rows, THREADS), U8)
-            acc, sums = (
-                T.alloc_fragment((few, rows, THREADS), F32),
-                T.alloc_shared((few * rows, THREADS), F32),
-            )
-            parts, out = T.alloc_fragment((few * rows, THREADS), F32), T.alloc_fragment((few * rows,), F32)
+            x = T.alloc_fragment((THREADS, WIDE), F32)
+            scale, zero = T.alloc_fragment((ROWS, THREADS), F32), T.alloc_fragment((ROWS, THREADS), U8)
+            acc, sums = T.alloc_fragment((ROWS, THREADS), F32), T.alloc_shared((ROWS, THREADS), F32)
+            parts, out = T.alloc_fragment((ROWS, THREADS), F32), T.alloc_fragment((ROWS,), F32)
             T.clear(acc)
             for ko in T.serial(T.ceildiv(chunks, THREADS)):
                 first = ko * THREADS
-                T.copy(W[bx * rows : (bx + 1) * rows, first : first + THREADS, 0:WORDS], w)
-                T.copy(X[0:few, first : first + THREADS, 0:WIDE], half)
-                for i, t in T.Parallel(rows, THREADS):
-                    scale[i, t] = S[bx * rows + i, T.truncdiv(first + t, group // WIDE)]
-                    zero[i, t] = Z[bx * rows + i, T.truncdiv(first + t, group // WIDE)]
-                for j, t in T.Parallel(few, THREADS):
+                T.copy(W[bx * ROWS : (bx + 1) * ROWS, first : first + THREADS, 0:WORDS], w)
+                T.copy(X[0, first : first + THREADS, 0:WIDE], half)
+                for i, t in T.Parallel(ROWS, THREADS):
+                    scale[i, t] = S[bx * ROWS + i, T.truncdiv(first + t, group // WIDE)]
+                    zero[i, t] = Z[bx * ROWS + i, T.truncdiv(first + t, group // WIDE)]
+                for t in T.Parallel(THREADS):
                     for v in T.unroll(WIDE):
-                        x[j, t, v] = T.cast(half[j, t, v], F32) * (
-                            1.0 / T.cast(T.shift_left(1, 4 * (v % 4)), F32)
-                        )
-                weigh(w, x, scale, zero, acc, few, rows, whole)
-            for j, i, t in T.Parallel(few, rows, THREADS):
-                sums[j * rows + i, t] = acc[j, i, t]
+                        x[t, v] = T.cast(half[t, v], F32) * (1.0 / T.cast(T.shift_left(1, 4 * (v % 4)), F32))
+                weigh(w, x, scale, zero, acc, whole)
+            for i, t in T.Parallel(ROWS, THREADS):
+                sums[i, t] = acc[i, t]
             T.copy(sums, parts)
             T.reduce_sum(parts, out, dim=1)
-            for r in T.Parallel(few * rows):
-                if r // rows < m and bx * rows + r % rows < n:
-                    D[r // rows, bx * rows + r % rows] = out[r]
+            for i in T.Parallel(ROWS):
+                if bx * ROWS + i < n:
+                    D[0, bx * ROWS + i] = out[i]
 
     return main
 
 
 def gemm_w4a16_gemv(key: Key) -> Kernel:
-    """One to four rows: dot products on the ordinary cores.
+    """One row: dot products on the ordinary cores.
 
     A block of four warps takes four rows of the weights; its threads share K and each loads 16 bytes of every
     row at a time, 32 weights of one group, whose sum is scaled in float32. Two instructions make a nibble a
-    float32. Bound: instructions, about four and a half a weight of one row.
+    float32. Bound: instructions, about four and a half a weight.
     """
 
     def launch(run, x, w, scale, zero, d):
@@ -188,7 +178,7 @@ def gemm_w4a16_gemv(key: Key) -> Kernel:
         m, n = d.shape
         run(x.view(m, -1, WIDE), w.view(torch.int32).view(n, -1, WORDS), scale, zero, d, WHOLE)
 
-    return Kernel(dots(key.group_size, key.rows, ROWS), launch=launch, claims=("uint4",))
+    return Kernel(dots(key.group_size), launch=launch, claims=("uint4",))
 
 
 def gemm_w4a16_few(key: Key) -> Kernel:
