@@ -27,6 +27,11 @@ PERSISTENT = {
 }
 """Output tiles by the name that the manifest chooses from their number."""
 
+WHOLE = PERSISTENT | {"64x32": Tile(64, 32, 4, 128, DEPTH, blocks=2, group=2)}
+BLOCKS = PERSISTENT | {"128x128": Tile(128, 128, 2, 256, DEPTH, group=2, turns=True)}
+"""Those of single products with scales of whole operands, and of blocks. Two steps in flight together are
+faster on an H200 where a block has little to do in a step, or much to do with its sums."""
+
 SWAPPED = {
     "64x16": Tile(64, 16, 8, 128, DEPTH, blocks=2),
     "64x32": Tile(64, 32, 8, 128, DEPTH, blocks=2),
@@ -130,7 +135,7 @@ def workers(d: torch.Tensor, tile: Tile) -> int:
 
 def stays(key: Key) -> Tile:
     """The tile of blocks that stay; only on a GPU there are warps to take turns."""
-    tile = PERSISTENT[key.tile]
+    tile = (PERSISTENT if key.op.startswith("Bmm") else BLOCKS if key.blocks else WHOLE)[key.tile]
     return tile if key.target == "hopper" else tile._replace(turns=False)
 
 
